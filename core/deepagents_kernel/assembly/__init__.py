@@ -1,0 +1,1 @@
+"""From a request to a plan to a graph, one small pure step a module."""

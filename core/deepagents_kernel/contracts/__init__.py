@@ -1,0 +1,1 @@
+"""Types that plugins and the kernel share."""

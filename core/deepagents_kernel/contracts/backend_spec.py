@@ -1,0 +1,35 @@
+"""How a backend is offered by name: ``BackendSpec``, and the strings that users write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen, validators
+
+if TYPE_CHECKING:
+    from deepagents_kernel.contracts.backend import BackendProtocol
+
+
+def _schemes(value: Iterable[str] | str) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+@frozen
+class BackendSpec:
+    """A backend that can be named in a string such as ``filesystem:./work?max_file_size_mb=20``.
+
+    Attributes:
+        name: plain name, also accepted as a scheme.
+        factory: called with the part behind the colon (an empty string without one) and the options.
+        schemes: further schemes that lead here.
+        options: an attrs class with a default for each field, built from ``?key=value``; ``None`` means that
+            the backend takes no options.
+        summary: one line for listings.
+    """
+
+    name: str = field(validator=[validators.instance_of(str), validators.min_len(1)])
+    factory: Callable[[str, Any], BackendProtocol] = field(validator=validators.is_callable())
+    schemes: tuple[str, ...] = field(default=(), converter=_schemes, kw_only=True)
+    options: type[Any] | None = field(default=None, kw_only=True)
+    summary: str = field(default="", kw_only=True)

@@ -1,0 +1,1 @@
+"""A plan explained: as text, as JSON, as a difference."""

@@ -1,0 +1,1 @@
+"""Plugins of a kernel: their facts, registration, hook calls, settings."""

@@ -1,0 +1,1 @@
+"""Built-in middleware plugins, one folder each."""
