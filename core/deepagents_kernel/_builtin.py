@@ -7,10 +7,12 @@ the guard's place, which names may be imported from here) it asks for through th
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 TABLE = "deepagents_builtin:BUILTIN"
 
@@ -20,8 +22,8 @@ class BuiltinTable:
     """What a package of built-in plugins publishes. Strings only: reading it imports nothing else.
 
     Attributes:
-        plugins: plugin name to ``"module"`` or ``"module:attribute"``, in the order of the default stack; also
-            takes ready objects, for a distribution that assembles its own table.
+        plugins: plugin name to ``"module"`` or ``"module:attribute"``, in the order of the default
+            stack; also ready objects, for a distribution that assembles its own table.
         exports: public name to ``"module:attribute"``, for ``deepagents_kernel`` itself.
         middleware_exports: the same for ``deepagents_kernel.middleware``.
         backend_exports: the same for ``deepagents_kernel.backends``.

@@ -8,10 +8,12 @@ here is a subclass of that one too. Each carries its facts as fields; the text i
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve, field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
@@ -163,7 +165,11 @@ class Problem:
 
     def describe(self) -> str:
         """The problem as the lines of a report, without a number in front."""
-        where = [part for part in (self.stack and f"stack {self.stack}", self.plugin and f"plugin {self.plugin}") if part]
+        where = [
+            part
+            for part in (self.stack and f"stack {self.stack}", self.plugin and f"plugin {self.plugin}")
+            if part
+        ]
         head = f"[{', '.join(where)}] {self.text}" if where else self.text
         return f"{head}\n     {self.hint}" if self.hint else head
 

@@ -18,12 +18,13 @@ every error knows its plugin.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     import click
 
     from deepagents_kernel.assembly.context import StackContext
@@ -252,8 +253,8 @@ def deepagents_token_counter(context: StackContext) -> Callable[[Sequence[Any], 
     Called when the token costs of a plan are first asked for, and by plugins that watch a budget.
 
     :param context: the stack whose model counts.
-    :returns: a function of (messages, tool schemas in OpenAI format) to a number of tokens; ``None`` lets the next
-        plugin try. Without any, the kernel's approximation answers, and the plan says so.
+    :returns: a function of (messages, tool schemas in OpenAI format) to a number of tokens; ``None`` lets the
+        next plugin try. Without any, the kernel's approximation answers, and the plan says so.
     Kind: resolve.
     """
 

@@ -8,13 +8,17 @@ Each event is a name plus fields; the fields stand in the message for people and
 from __future__ import annotations
 
 import logging
-from collections.abc import MutableMapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import structlog
 
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
 
-def _to_record(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> tuple[tuple[str], dict[str, Any]]:
+
+def _to_record(
+    _logger: Any, _method: str, event: MutableMapping[str, Any]
+) -> tuple[tuple[str], dict[str, Any]]:
     name = str(event.pop("event", ""))
     arguments: dict[str, Any] = {key: event.pop(key) for key in ("exc_info", "stack_info") if key in event}
     fields = dict(event)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import field, frozen
 
-from deepagents_kernel.assembly.specs import ChildStack, StackKind
-
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from deepagents_kernel.assembly.request import AgentRequest
+    from deepagents_kernel.assembly.specs import ChildStack, StackKind
     from deepagents_kernel.contracts.backend import BackendProtocol
     from deepagents_kernel.profiles.lookup import ProfileRef
 
@@ -41,7 +41,7 @@ class StackContext:
         profile: the harness profile that applies.
         registry_profile: the same without a ``profile=`` given for this one agent; what children start from.
         backend: where the files live.
-        tools: tools of the caller and of ``deepagents_tools``, descriptions rewritten; without those of middleware.
+        tools: those of the caller and of ``deepagents_tools``, descriptions rewritten; not middleware's own.
         raw_tools: the caller's tools as they were given; what children inherit.
         middleware: the caller's middleware for this stack, as given.
         children: the stacks below, requested but not planned.
@@ -80,13 +80,13 @@ class StackContext:
             **arguments: what the specification of the hook names.
 
         Returns:
-            Every record with its plugin, in plugin order; of a ``firstresult`` hook, the first answer or nothing.
+            Every record with its plugin, in plugin order; of a ``firstresult`` hook the first answer.
 
         Raises:
             HookError: an implementation raised; plugin, hook and stack are named.
             PluginError: no plugin declares the hook.
         """
-        return self._call(hook, stack=self.path, **arguments)
+        return self._call(hook, at=self.path, **arguments)
 
     def settings(self, cls: type[SettingsT]) -> SettingsT:
         """The settings of a plugin, by the attrs class that it declares in its ``PluginInfo``.

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, frozen
 
-from deepagents_kernel.assembly.context import StackContext
-from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
-from deepagents_kernel.errors import Problem
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.handle import GraphHandle
+    from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
+    from deepagents_kernel.errors import Problem
     from deepagents_kernel.plugins.info import PluginRecord
 
-Origin = Literal["plugin", "profile", "caller", "inherited"]
+Origin = Literal["plugin", "replacement", "profile", "caller", "inherited"]
 
 
 @frozen(eq=False)
@@ -29,7 +29,7 @@ class Entry:
         segment: where it stands.
         plugin: the plugin that owns the slot; empty for a middleware that only a caller or a profile named.
         spec: the owner's spec, ``None`` for novel middleware.
-        origin: who filled it.
+        origin: who filled it; ``replacement`` is a plugin that took over the slot of another.
         source: who filled it, in words for a reader: a plugin, a profile layer, the caller.
         instance: the middleware; ``None`` until it is constructed.
         original: the object as it was given, before ``adopt`` and ``bind``.

@@ -7,12 +7,13 @@ a spec carries (``factory``, ``adopt``, ``bind``), each of which the planner cal
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from attrs import field, frozen, validators
+from attrs import Attribute, field, frozen, validators
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
     from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.plan import StackPlan
 
@@ -43,6 +44,12 @@ def _names(value: Iterable[str] | str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def _named(_instance: object, attribute: Attribute[str], value: object) -> None:
+    if not isinstance(value, str) or not value:
+        msg = f"{attribute.name} must be a name, not {value!r}"
+        raise TypeError(msg)
+
+
 @frozen
 class MiddlewareSpec:
     """A slot in a stack, and how to fill it.
@@ -66,7 +73,7 @@ class MiddlewareSpec:
         bind: called with the final instance and the finished stack; returns a configured copy.
     """
 
-    name: str = field(validator=[validators.instance_of(str), validators.min_len(1)])
+    name: str = field(validator=_named)
     cls: type = field(validator=validators.instance_of(type))
     factory: Callable[[StackContext], Middleware] = field(validator=validators.is_callable())
     segment: Segment = field(default=Segment.CORE, converter=Segment, kw_only=True)
@@ -94,14 +101,16 @@ class ChildStack:
             ``response_format`` from it and keeps the rest for the plugin.
         inherit: which of the parent's caller-given middleware the child takes: none, those that fill one of
             its own heritable slots, or all.
-        tools: when the spec has no ``tools``: the parent's as the caller gave them (rewritten with the child's
-            own profile), or as the parent has them.
+        tools: when the spec has no ``tools``: the parent's as the caller gave them (rewritten with the
+            child's own profile), or as the parent has them.
     """
 
     kind: StackKind = field(converter=StackKind)
-    name: str = field(validator=[validators.instance_of(str), validators.min_len(1)])
+    name: str = field(validator=_named)
     spec: Mapping[str, Any] = field(factory=dict)
-    inherit: Literal["none", "slots", "all"] = field(default="none", validator=validators.in_(("none", "slots", "all")))
+    inherit: Literal["none", "slots", "all"] = field(
+        default="none", validator=validators.in_(("none", "slots", "all"))
+    )
     tools: Literal["raw", "rewritten"] = field(default="raw", validator=validators.in_(("raw", "rewritten")))
 
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen, validators
+from attrs import Attribute, field, frozen, validators
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from deepagents_kernel.contracts.backend import BackendProtocol
 
 
 def _schemes(value: Iterable[str] | str) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def _named(_instance: object, attribute: Attribute[str], value: object) -> None:
+    if not isinstance(value, str) or not value:
+        msg = f"{attribute.name} must be a name, not {value!r}"
+        raise TypeError(msg)
 
 
 @frozen
@@ -28,7 +35,7 @@ class BackendSpec:
         summary: one line for listings.
     """
 
-    name: str = field(validator=[validators.instance_of(str), validators.min_len(1)])
+    name: str = field(validator=_named)
     factory: Callable[[str, Any], BackendProtocol] = field(validator=validators.is_callable())
     schemes: tuple[str, ...] = field(default=(), converter=_schemes, kw_only=True)
     options: type[Any] | None = field(default=None, kw_only=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: ``kind.name``, lower case with hyphens, as entry points are named.
 PLUGIN_NAME = re.compile(r"^(middleware|backend|provider|harness|model|bundle)\.[a-z0-9]+(-[a-z0-9]+)*$")

@@ -1,0 +1,93 @@
+"""deepagents-kernel: an agent harness where every middleware, backend and profile is a named plugin.
+
+Names are imported when they are first used, so that importing this package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deepagents_kernel._builtin import load_table
+from deepagents_kernel._lazy import lazy_exports
+from deepagents_kernel._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deepagents_kernel.api import create_deep_agent as create_deep_agent
+    from deepagents_kernel.api import get_kernel as get_kernel
+    from deepagents_kernel.api import register_harness_profile as register_harness_profile
+    from deepagents_kernel.api import register_provider_profile as register_provider_profile
+    from deepagents_kernel.assembly.context import StackContext as StackContext
+    from deepagents_kernel.assembly.plan import AgentPlan as AgentPlan
+    from deepagents_kernel.assembly.plan import StackPlan as StackPlan
+    from deepagents_kernel.assembly.request import AgentRequest as AgentRequest
+    from deepagents_kernel.assembly.request import make_request as make_request
+    from deepagents_kernel.assembly.specs import ChildStack as ChildStack
+    from deepagents_kernel.assembly.specs import MiddlewareSpec as MiddlewareSpec
+    from deepagents_kernel.assembly.specs import PromptPart as PromptPart
+    from deepagents_kernel.assembly.specs import Segment as Segment
+    from deepagents_kernel.assembly.specs import StackKind as StackKind
+    from deepagents_kernel.contracts.backend_spec import BackendSpec as BackendSpec
+    from deepagents_kernel.contracts.permissions import FilesystemPermission as FilesystemPermission
+    from deepagents_kernel.contracts.state import DeepAgentState as DeepAgentState
+    from deepagents_kernel.contracts.subagents import AsyncSubAgent as AsyncSubAgent
+    from deepagents_kernel.contracts.subagents import CompiledSubAgent as CompiledSubAgent
+    from deepagents_kernel.contracts.subagents import SubAgent as SubAgent
+    from deepagents_kernel.errors import DeepAgentsError as DeepAgentsError
+    from deepagents_kernel.errors import PlanError as PlanError
+    from deepagents_kernel.errors import PluginError as PluginError
+    from deepagents_kernel.errors import Problem as Problem
+    from deepagents_kernel.hookspecs import hookimpl as hookimpl
+    from deepagents_kernel.hookspecs import hookspec as hookspec
+    from deepagents_kernel.kernel import Kernel as Kernel
+    from deepagents_kernel.plugins.info import PluginInfo as PluginInfo
+    from deepagents_kernel.profiles.config import HarnessProfileConfig as HarnessProfileConfig
+    from deepagents_kernel.profiles.harness import (
+        GeneralPurposeSubagentProfile as GeneralPurposeSubagentProfile,
+    )
+    from deepagents_kernel.profiles.harness import HarnessProfile as HarnessProfile
+    from deepagents_kernel.profiles.provider import ProviderProfile as ProviderProfile
+
+_EXPORTS = {
+    "AgentPlan": "assembly.plan",
+    "AgentRequest": "assembly.request",
+    "AsyncSubAgent": "contracts.subagents",
+    "BackendSpec": "contracts.backend_spec",
+    "ChildStack": "assembly.specs",
+    "CompiledSubAgent": "contracts.subagents",
+    "DeepAgentState": "contracts.state",
+    "DeepAgentsError": "errors",
+    "FilesystemPermission": "contracts.permissions",
+    "GeneralPurposeSubagentProfile": "profiles.harness",
+    "HarnessProfile": "profiles.harness",
+    "HarnessProfileConfig": "profiles.config",
+    "Kernel": "kernel",
+    "MiddlewareSpec": "assembly.specs",
+    "PlanError": "errors",
+    "PluginError": "errors",
+    "PluginInfo": "plugins.info",
+    "Problem": "errors",
+    "PromptPart": "assembly.specs",
+    "ProviderProfile": "profiles.provider",
+    "Segment": "assembly.specs",
+    "StackContext": "assembly.context",
+    "StackKind": "assembly.specs",
+    "StackPlan": "assembly.plan",
+    "SubAgent": "contracts.subagents",
+    "create_deep_agent": "api",
+    "get_kernel": "api",
+    "hookimpl": "hookspecs",
+    "hookspec": "hookspecs",
+    "make_request": "assembly.request",
+    "register_harness_profile": "api",
+    "register_provider_profile": "api",
+}
+
+
+def _exports() -> Mapping[str, str]:
+    own = {name: f"{__name__}.{module}:{name}" for name, module in _EXPORTS.items()}
+    return {**own, **load_table().exports}
+
+
+__getattr__, __dir__ = lazy_exports(__name__, exports=_exports, absent=lambda: load_table().absent)

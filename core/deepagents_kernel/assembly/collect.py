@@ -1,0 +1,242 @@
+"""Ask plugins and the profile for the slots of a stack, in natural order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from deepagents_kernel.assembly.plan import Entry
+from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
+from deepagents_kernel.errors import DuplicateMiddlewareError, HookError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from deepagents_kernel.assembly.context import Contribution, StackContext
+
+
+@frozen(eq=False)
+class Slots:
+    """What was collected for one stack.
+
+    Attributes:
+        entries: core, user and tail slots in natural order.
+        guard: the guard's slot, if the guard plugin gave one; vacant when it has nothing to do.
+        problems: what is wrong with what was given.
+    """
+
+    entries: tuple[Entry, ...]
+    guard: Entry | None
+    problems: tuple[Problem, ...]
+
+
+def collect_slots(
+    context: StackContext,
+    contributions: Sequence[Contribution],
+    *,
+    guard_plugin: str,
+    builtins: Collection[str],
+) -> Slots:
+    """The slots that plugins and profile give to a stack.
+
+    Args:
+        context: the stack.
+        contributions: results of ``deepagents_middleware``, in plugin order.
+        guard_plugin: the only plugin that may fill the guard segment.
+        builtins: names of built-in plugins; in the tail they come behind third parties, so that what must see
+            the final request (caching, content filters) does.
+    """
+    slots = [_slot(item, context) for item in contributions]
+    guards = [entry for entry in slots if entry.segment is Segment.GUARD]
+    guard = next((entry for entry in guards if entry.plugin == guard_plugin), None)
+    problems = [_guard_claim(entry, guard_plugin) for entry in guards if entry is not guard]
+    others = [entry for entry in slots if entry.segment is not Segment.GUARD]
+    if guard is not None:
+        problems += [_reserved(entry) for entry in others if entry.name == guard.name]
+        others = [entry for entry in others if entry.name != guard.name]
+    others, found = _take_over(others)
+    problems += found
+    others, found = _unique(others)
+    problems += found
+    extras, found = _profile_extras(context, guard)
+    problems += found
+    entries = _with_extras(others, extras, builtins)
+    return Slots(entries, guard, tuple(problem.at(context.path) for problem in problems))
+
+
+def _slot(item: Contribution, context: StackContext) -> Entry:
+    spec = item.value
+    if not isinstance(spec, MiddlewareSpec):
+        reason = f"returned {type(spec).__name__}; a MiddlewareSpec is expected"
+        raise HookError(item.plugin, "deepagents_middleware", context.path, reason)
+    return Entry(
+        name=spec.name,
+        slot=spec.name,
+        cls=spec.cls,
+        segment=spec.segment,
+        plugin=item.plugin,
+        spec=spec,
+        source=f"plugin {item.plugin}",
+        vacant="nothing to fill it" if spec.vacant else "",
+    )
+
+
+def _guard_claim(entry: Entry, guard_plugin: str) -> Problem:
+    who = f"only {guard_plugin} may fill it" if guard_plugin else "this kernel has no guard plugin"
+    return Problem(
+        f"{entry.name} claims the guard segment; {who}",
+        entry=entry.name,
+        plugin=entry.plugin,
+        hint='use segment=TAIL, or name the plugin as the guard with settings={"kernel": {"guard": ...}}',
+    )
+
+
+def _reserved(entry: Entry) -> Problem:
+    return Problem(
+        f"{entry.name} is the guard's name",
+        entry=entry.name,
+        plugin=entry.plugin,
+        hint="give the middleware a name of its own",
+    )
+
+
+def _take_over(slots: Sequence[Entry]) -> tuple[list[Entry], list[Problem]]:
+    """Let claimants (``replaces=NAME``) stand in the slots that they take over."""
+    claims: dict[str, list[Entry]] = {}
+    names = {entry.name for entry in slots if not entry.spec or not entry.spec.replaces}
+    for entry in slots:
+        if entry.spec is not None and entry.spec.replaces in names:
+            claims.setdefault(entry.spec.replaces, []).append(entry)
+    problems = [_two_claimants(name, found) for name, found in claims.items() if len(found) > 1]
+    result = []
+    for entry in slots:
+        if entry.spec is not None and entry.spec.replaces in claims:
+            continue
+        claimants = claims.get(entry.name)
+        result.append(entry if claimants is None else _claimed(entry, claimants[0]))
+    return result, problems
+
+
+def _claimed(slot: Entry, claimant: Entry) -> Entry:
+    # The owner's spec stays: its constraints, adopt and bind are what makes the place what it is.
+    spec = claimant.spec
+    assert spec is not None  # noqa: S101 - a claimant is found by its spec
+    return evolve(
+        slot,
+        name=claimant.name,
+        cls=claimant.cls,
+        spec=None
+        if slot.spec is None
+        else evolve(slot.spec, factory=spec.factory, aliases=spec.aliases, summary=spec.summary),
+        source=claimant.source,
+        replaced=slot.source,
+        vacant=claimant.vacant,
+        origin="replacement",
+    )
+
+
+def _two_claimants(name: str, claimants: Sequence[Entry]) -> Problem:
+    plugins = sorted(entry.plugin for entry in claimants)
+    return Problem(
+        f"{' and '.join(plugins)} both replace {name}",
+        entry=name,
+        plugin=", ".join(plugins),
+        hint="disable one of them",
+    )
+
+
+def _unique(slots: Sequence[Entry]) -> tuple[list[Entry], list[Problem]]:
+    seen: dict[str, Entry] = {}
+    problems = []
+    for entry in slots:
+        other = seen.setdefault(entry.name, entry)
+        if other is not entry:
+            problems.append(
+                Problem(
+                    f"{other.plugin} and {entry.plugin} both have a slot named {entry.name}",
+                    entry=entry.name,
+                    plugin=entry.plugin,
+                    hint=f"declare replaces={entry.name!r} to take the other's place, or use another name",
+                    error=DuplicateMiddlewareError,
+                )
+            )
+    return list(seen.values()), problems
+
+
+def _profile_extras(context: StackContext, guard: Entry | None) -> tuple[list[Entry], list[Problem]]:
+    """The profile's own middleware, materialised once for this stack."""
+    ref = context.profile
+    layer = f"profile {' + '.join(ref.layers) or ref.key}"
+    entries: dict[str, Entry] = {}
+    problems = []
+    for middleware in ref.profile.materialize_extra_middleware():
+        name = getattr(middleware, "name", None)
+        if isinstance(middleware, type) or not isinstance(name, str):
+            problems.append(not_middleware(middleware, f"extra_middleware of {layer}"))
+            continue
+        if name in entries:
+            text = f"extra_middleware of {layer} has two middleware named {name}"
+            problems.append(Problem(text, entry=name, error=DuplicateMiddlewareError))
+        elif guard is not None and name == guard.name:
+            problems.append(
+                Problem(f"{name} is the guard's name, in extra_middleware of {layer}", entry=name)
+            )
+        else:
+            entries[name] = given_entry(middleware, name, Segment.TAIL, "profile", layer)
+    return list(entries.values()), problems
+
+
+def given_entry(middleware: Any, name: str, segment: Segment, origin: Any, source: str) -> Entry:
+    """An entry for a middleware that somebody passed as an object."""
+    return Entry(
+        name=name,
+        slot=name,
+        cls=type(middleware),
+        segment=segment,
+        origin=origin,
+        source=source,
+        instance=middleware,
+        original=middleware,
+    )
+
+
+def not_middleware(value: Any, where: str) -> Problem:
+    """The problem with something that is not a middleware instance."""
+    from deepagents_kernel.errors import PlanTypeError
+
+    if isinstance(value, type):
+        text = f"{where} has the class {value.__name__} where an instance belongs"
+        return Problem(text, hint=f"write {value.__name__}(...)", error=PlanTypeError)
+    return Problem(f"{where} has {value!r:.80}, which is not a middleware", error=PlanTypeError)
+
+
+def _with_extras(
+    slots: Sequence[Entry], extras: Sequence[Entry], builtins: Collection[str]
+) -> tuple[Entry, ...]:
+    """Extras fill a slot of their name, else open the tail; third-party tail slots follow them."""
+    by_name = {entry.name: entry for entry in extras}
+    filled = [fill(entry, by_name.pop(entry.slot)) if entry.slot in by_name else entry for entry in slots]
+    tail = [entry for entry in filled if entry.segment is Segment.TAIL]
+    return (
+        *(entry for entry in filled if entry.segment is Segment.CORE),
+        *(entry for entry in filled if entry.segment is Segment.USER),
+        *by_name.values(),
+        *(entry for entry in tail if entry.plugin not in builtins),
+        *(entry for entry in tail if entry.plugin in builtins),
+    )
+
+
+def fill(slot: Entry, given: Entry) -> Entry:
+    """The slot with another middleware in it."""
+    return evolve(
+        slot,
+        name=given.name,
+        cls=given.cls,
+        origin=given.origin,
+        source=given.source,
+        instance=given.instance,
+        original=given.original,
+        replaced="" if slot.vacant else slot.source,
+        vacant="",
+    )

@@ -1,0 +1,113 @@
+"""Make the context of each stack: the main one from the request, a child's from its parent's and its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from deepagents_kernel.assembly.specs import ChildStack, StackKind
+from deepagents_kernel.assembly.tools import rewrite_descriptions
+from deepagents_kernel.errors import PlanTypeError, Problem
+from deepagents_kernel.profiles.lookup import ProfileRef
+
+if TYPE_CHECKING:
+    from deepagents_kernel.assembly.context import StackContext
+
+#: Resolves a model of a sub-agent spec: (model, its spec string, the profile that the registry has for it).
+ResolveModel = Callable[[Any], tuple[Any, str, ProfileRef]]
+
+
+def child_context(parent: StackContext, child: ChildStack, resolve_model: ResolveModel) -> StackContext:
+    """The context of a child stack.
+
+    A general-purpose child runs on its parent's model and profile. Another child has its own where its spec
+    names a model, and otherwise its parent's, with the profile that the registry has for that model: a
+    ``profile=`` given for one agent is for that agent and its general-purpose child.
+
+    Raises:
+        PlanTypeError: a field of the spec has the wrong type.
+        ModelSpecError: the spec's model can't be resolved.
+    """
+    spec = child.spec
+    model, model_spec, registry_profile = parent.model, parent.model_spec, parent.registry_profile
+    profile = parent.profile if child.kind is StackKind.GENERAL_PURPOSE else registry_profile
+    if spec.get("model") is not None:
+        model, model_spec, registry_profile = resolve_model(spec["model"])
+        profile = registry_profile
+    raw = _own(spec, "tools", parent.raw_tools)
+    context = evolve(
+        parent,
+        kind=child.kind,
+        name=child.name,
+        path=f"{parent.path}/{child.name}",
+        parent=parent,
+        spec=spec,
+        model=model,
+        model_spec=model_spec,
+        profile=profile,
+        registry_profile=registry_profile,
+        raw_tools=raw or (),
+        middleware=_own(spec, "middleware", ()) or (),
+        children=(),
+        permissions=_own(spec, "permissions", parent.permissions),
+        interrupt_on=_mapping(spec, "interrupt_on", parent.interrupt_on),
+        response_format=spec.get("response_format"),
+    )
+    if child.tools == "rewritten" and "tools" not in spec:
+        tools = parent.tools
+    else:
+        tools = rewrite_descriptions(context.raw_tools, profile.profile.tool_description_overrides)
+    return _with_sources(evolve(context, tools=tools), parent, child.kind)
+
+
+def inherited_middleware(
+    parent: StackContext, child: ChildStack, heritable: frozenset[str]
+) -> tuple[Any, ...]:
+    """What a child takes over of its parent's caller-given middleware: the caller's original objects.
+
+    Args:
+        parent: the context of the parent.
+        child: says how much is inherited.
+        heritable: names of the child's own slots that may be filled this way.
+    """
+    if child.inherit == "all":
+        return parent.middleware
+    if child.inherit == "slots":
+        return tuple(item for item in parent.middleware if getattr(item, "name", None) in heritable)
+    return ()
+
+
+def _with_sources(context: StackContext, parent: StackContext, kind: StackKind) -> StackContext:
+    """Skills and memory: general-purpose has the parent's skills, a fork both, a declared child its own."""
+    if kind is StackKind.SUBAGENT:
+        skills = _own(context.spec, "skills", None)
+        return evolve(context, skills=skills or None, memory=_own(context.spec, "memory", None))
+    if kind is StackKind.FORK:
+        return evolve(context, skills=parent.skills, memory=parent.memory)
+    return evolve(context, skills=parent.skills, memory=None)
+
+
+def _own(spec: Mapping[str, Any], key: str, inherited: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    """The spec's own value if the key is there, ``None`` and empty included; else what is inherited."""
+    if key not in spec:
+        return None if inherited is None else tuple(inherited)
+    value = spec[key]
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__iter__"):
+        text = f"{key!r} of a sub-agent spec takes a list, not {type(value).__name__}"
+        raise PlanTypeError(Problem(text))
+    return tuple(value)
+
+
+def _mapping(
+    spec: Mapping[str, Any], key: str, inherited: Mapping[str, Any] | None
+) -> Mapping[str, Any] | None:
+    if key not in spec:
+        return inherited
+    value = spec[key]
+    if value is None or isinstance(value, Mapping):
+        return value
+    raise PlanTypeError(Problem(f"{key!r} of a sub-agent spec takes a mapping, not {type(value).__name__}"))

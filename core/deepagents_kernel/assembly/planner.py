@@ -1,0 +1,329 @@
+"""From a request to a plan: resolve, structure every stack, construct, bind, verify.
+
+The planner holds no state beyond one plan. Each step is a function of its own module; this one calls them in
+order and gathers their problems, so that a user sees everything that is wrong at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+
+from deepagents_kernel.assembly.context import StackContext
+from deepagents_kernel.assembly.contexts import child_context
+from deepagents_kernel.assembly.exclude import unmatched
+from deepagents_kernel.assembly.features import demands, unserved
+from deepagents_kernel.assembly.handle import GraphHandle
+from deepagents_kernel.assembly.plan import AgentPlan, StackPlan
+from deepagents_kernel.assembly.prompt import (
+    fork_prompt,
+    general_purpose_prompt,
+    main_prompt,
+    subagent_prompt,
+)
+from deepagents_kernel.assembly.realize import bind, realize
+from deepagents_kernel.assembly.resolve_backend import checked_backend
+from deepagents_kernel.assembly.specs import ChildStack, PromptPart, StackKind
+from deepagents_kernel.assembly.structure import Rules, Structure, structure_stack
+from deepagents_kernel.assembly.tools import (
+    as_tools,
+    rewrite_descriptions,
+    stack_tool_names,
+    stale_exclusions,
+    stale_overrides,
+)
+from deepagents_kernel.assembly.verify import (
+    placed,
+    verify_children,
+    verify_middleware,
+    verify_model,
+    verify_order,
+    verify_state,
+)
+from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, Problem
+from deepagents_kernel.profiles.lookup import ProfileRef, harness_for_model, harness_for_spec, overlay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from deepagents_kernel.assembly.request import AgentRequest
+    from deepagents_kernel.kernel import Kernel
+
+#: A plugin that answers every stack with another child stack would never end.
+MAX_DEPTH = 8
+
+
+@frozen(eq=False)
+class _Branch:
+    """A structured stack with its prompt and its branches."""
+
+    structure: Structure
+    prompt: Any
+    children: tuple[_Branch, ...]
+
+    def walk(self) -> Iterable[_Branch]:
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def make_plan(kernel: Kernel, request: AgentRequest) -> AgentPlan:
+    """Plan an agent.
+
+    Raises:
+        PlanError: with every problem found.
+        DeepAgentsError: a model, a backend or a setting can't be resolved, or a hook raised.
+    """
+    return _Planner(kernel, request).run()
+
+
+class _Planner:
+    def __init__(self, kernel: Kernel, request: AgentRequest) -> None:
+        self.kernel = kernel
+        self.request = request
+        self.settings = kernel.settings_for(request.settings)
+        self.rules = Rules(kernel.calls, kernel.guard_plugin(self.settings), kernel.builtin_names)
+        self.problems: list[Problem] = []
+
+    def run(self) -> AgentPlan:
+        self._check_features()
+        main = self._branch(self._main_context(), ChildStack(StackKind.MAIN, "main"), None)
+        self._check_coverage(main)
+        stack = self._realized(main)
+        plan = AgentPlan(stack, plugins=self.kernel.records)
+        self._check_tool_names(plan)
+        self._validate(plan)
+        errors = [problem for problem in self.problems if problem.severity == "error"]
+        if errors:
+            raise PlanError.of(errors)
+        return evolve(plan, warnings=tuple(dict.fromkeys(self.problems)))
+
+    # -- resolve ---------------------------------------------------------------------------------
+
+    def _check_features(self) -> None:
+        served = {feature: record.name for record in self.kernel.plugins for feature in record.info.serves}
+        expected = self.kernel.table.features
+        self.problems += unserved(demands(self.request), served, expected, self.kernel.records)
+
+    def _main_context(self) -> StackContext:
+        request = self.request
+        model, spec, registry_profile = self._resolve_model(request.model)
+        profile = (
+            registry_profile if request.profile is None else self._overlaid(registry_profile, request.profile)
+        )
+        context = StackContext(
+            kind=StackKind.MAIN,
+            name="main",
+            path="main",
+            request=request,
+            model=model,
+            model_spec=spec,
+            profile=profile,
+            registry_profile=registry_profile,
+            backend=self._resolve_backend(request.backend),
+            raw_tools=request.tools or (),
+            middleware=request.middleware,
+            skills=request.skills,
+            memory=request.memory,
+            permissions=request.permissions,
+            interrupt_on=request.interrupt_on,
+            response_format=request.response_format,
+            call=self.kernel.calls,
+            settings=self.settings,
+        )
+        tools = rewrite_descriptions(context.raw_tools, profile.profile.tool_description_overrides)
+        return evolve(context, tools=tools)
+
+    def _resolve_model(self, model: Any) -> tuple[Any, str, ProfileRef]:
+        if isinstance(model, str):
+            resolved = self.kernel.resolve_model(model)
+            return resolved, model, harness_for_spec(self.kernel.profiles, model)
+        resolved = self.kernel.resolve_model(model)
+        return resolved, "", harness_for_model(self.kernel.profiles, resolved)
+
+    def _overlaid(self, ref: ProfileRef, profile: Any) -> ProfileRef:
+        return overlay(ref, profile)
+
+    def _resolve_backend(self, backend: Any) -> Any:
+        if backend is None:
+            return self.kernel.default_backend(self.settings)
+        if isinstance(backend, str):
+            return self.kernel.resolve_backend(backend)
+        return checked_backend(backend, "backend=")
+
+    # -- structure -------------------------------------------------------------------------------
+
+    def _branch(self, context: StackContext, child: ChildStack, parent_prompt: Any) -> _Branch:
+        context = self._with_tools(context)
+        children = self._requested_children(context)
+        context = evolve(context, children=children)
+        prompt = self._prompt(context, parent_prompt)
+        structure = structure_stack(context, self.rules, context.parent, child.inherit)
+        self.problems += structure.problems
+        branches = [self._child(context, item, prompt) for item in children]
+        return _Branch(structure, prompt, tuple(branch for branch in branches if branch is not None))
+
+    def _with_tools(self, context: StackContext) -> StackContext:
+        extra = [item.value for item in self._collect("deepagents_tools", context)]
+        overrides = context.profile.profile.tool_description_overrides
+        where = "tools=" if context.parent is None else f"tools of sub-agent {context.name}"
+        tools, problems = as_tools((*context.tools, *rewrite_descriptions(extra, overrides)), where)
+        inherited = context.parent is not None and "tools" not in context.spec
+        # What is wrong with inherited tools was reported where they were given.
+        self.problems += [] if inherited and not extra else placed(problems, context.path)
+        return evolve(context, tools=tools)
+
+    def _requested_children(self, context: StackContext) -> tuple[ChildStack, ...]:
+        found = []
+        for item in self._collect("deepagents_child_stacks", context):
+            if not isinstance(item.value, ChildStack):
+                reason = f"returned {type(item.value).__name__}; a ChildStack is expected"
+                raise HookError(item.plugin, "deepagents_child_stacks", context.path, reason)
+            found.append(item.value)
+        self.problems += placed(verify_children([child.name for child in found], context), context.path)
+        if found and context.path.count("/") >= MAX_DEPTH:
+            text = f"child stacks are nested more than {MAX_DEPTH} deep"
+            self.problems.append(
+                Problem(text, stack=context.path, hint="answer deepagents_child_stacks by context.kind")
+            )
+            return ()
+        return tuple(found)
+
+    def _child(self, parent: StackContext, child: ChildStack, prompt: Any) -> _Branch | None:
+        path = f"{parent.path}/{child.name}"
+        try:
+            context = child_context(parent, child, self._resolve_model)
+        except PlanError as error:
+            self.problems += placed(error.problems, path)
+            return None
+        except HookError:
+            raise
+        except DeepAgentsError as error:
+            self.problems.append(Problem(str(error), stack=path, cause=error))
+            return None
+        return self._branch(context, child, prompt)
+
+    def _prompt(self, context: StackContext, parent_prompt: Any) -> Any:
+        profile = context.profile.profile
+        authored = context.spec.get("system_prompt")
+        if authored is not None and not isinstance(authored, str):
+            text = f"'system_prompt' of a sub-agent spec takes a string, not {type(authored).__name__}"
+            self.problems.append(Problem(text, stack=context.path))
+            authored = None
+        if context.kind is StackKind.FORK:
+            return fork_prompt(parent_prompt, authored)
+        parts = [item.value for item in self._collect("deepagents_system_prompt", context)]
+        for part in parts:
+            if not isinstance(part, PromptPart):
+                raise HookError("?", "deepagents_system_prompt", context.path, "a PromptPart is expected")
+        if context.kind is StackKind.MAIN:
+            return main_prompt(context.request.system_prompt, profile, parts)
+        if context.kind is StackKind.GENERAL_PURPOSE:
+            return general_purpose_prompt(authored, profile, parts)
+        return subagent_prompt(authored, profile, parts)
+
+    def _collect(self, hook: str, context: StackContext) -> Sequence[Any]:
+        try:
+            return self.kernel.calls.collect(hook, context=context, at=context.path)
+        except PlanError as error:
+            self.problems += error.problems
+            return ()
+
+    # -- construct -------------------------------------------------------------------------------
+
+    def _realized(self, branch: _Branch) -> StackPlan:
+        children = tuple(self._realized(child) for child in branch.children)
+        context = branch.structure.context
+        entries, found = realize(branch.structure.entries, context)
+        self.problems += found
+        handle = GraphHandle(self.kernel.compile_stack)
+        stack = StackPlan(
+            context=context,
+            entries=entries,
+            prompt=branch.prompt,
+            state_schema=self._state_schema(context),
+            children=children,
+            dropped=branch.structure.dropped,
+            handle=handle,
+        )
+        bound, found = bind(entries, stack) if not self._broken(context.path) else (entries, ())
+        self.problems += found
+        stack = evolve(stack, entries=bound)
+        handle.attach(stack)
+        self._verify(stack)
+        return stack
+
+    def _broken(self, path: str) -> bool:
+        """Whether the stack, or one above or below it, has an error: nothing can be bound to it then."""
+        return any(
+            problem.severity == "error"
+            for problem in self.problems
+            if problem.stack in ("", path) or problem.stack.startswith(path)
+        )
+
+    def _state_schema(self, context: StackContext) -> type:
+        if context.request.state_schema is not None:
+            return context.request.state_schema
+        answer = self.kernel.calls.first("deepagents_state_schema", context=context, at=context.path)
+        if answer is not None:
+            schema: type = answer.value
+            return schema
+        from deepagents_kernel.contracts.state import DeepAgentState
+
+        return DeepAgentState
+
+    # -- verify ----------------------------------------------------------------------------------
+
+    def _verify(self, stack: StackPlan) -> None:
+        found = [
+            *verify_model(stack.context),
+            *verify_order(stack.entries),
+            *verify_middleware(stack.entries),
+            *verify_state(stack.entries, stack.state_schema),
+        ]
+        self.problems += placed(found, stack.path)
+
+    def _check_coverage(self, main: _Branch) -> None:
+        """Each exclusion matches somewhere in the stacks that share the profile."""
+        for group in _by_profile(main.walk()).values():
+            ref = group[0].context.profile
+            hits = frozenset().union(*(structure.hits for structure in group))
+            stacks = {structure.context.path: structure.names for structure in group}
+            self.problems += unmatched(
+                ref.profile.excluded_middleware, hits, by=f"profile {ref.label}", stacks=stacks
+            )
+
+    def _check_tool_names(self, plan: AgentPlan) -> None:
+        """Warn about tool names in a profile that no tool of its stacks has."""
+        groups: dict[tuple[str, ...], list[StackPlan]] = {}
+        for stack in plan.stacks():
+            groups.setdefault(stack.context.profile.layers, []).append(stack)
+        for group in groups.values():
+            ref = group[0].context.profile
+            if not (ref.profile.excluded_tools or ref.profile.tool_description_overrides):
+                continue
+            names = {name for stack in group for name in stack_tool_names(stack)}
+            by = f"profile {ref.label}"
+            self.problems += stale_exclusions(ref.profile.excluded_tools, names, by)
+            self.problems += stale_overrides(ref.profile.tool_description_overrides, names, by)
+
+    def _validate(self, plan: AgentPlan) -> None:
+        try:
+            found = self.kernel.calls.collect("deepagents_plan_validate", plan=plan, at="main")
+        except PlanError as error:
+            self.problems += error.problems
+            return
+        for item in found:
+            if not isinstance(item.value, Problem):
+                reason = f"returned {type(item.value).__name__}; a Problem is expected"
+                raise HookError(item.plugin, "deepagents_plan_validate", "main", reason)
+            self.problems.append(item.value.at("", item.plugin))
+
+
+def _by_profile(branches: Iterable[_Branch]) -> Mapping[tuple[str, ...], list[Structure]]:
+    groups: dict[tuple[str, ...], list[Structure]] = {}
+    for branch in branches:
+        structure = branch.structure
+        groups.setdefault(structure.context.profile.layers, []).append(structure)
+    return groups

@@ -1,0 +1,143 @@
+"""The structure of one stack: which entries, in which order, before anything is constructed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from deepagents_kernel.assembly.arrange import arrange
+from deepagents_kernel.assembly.collect import collect_slots
+from deepagents_kernel.assembly.draft import StackDraft
+from deepagents_kernel.assembly.exclude import exclude
+from deepagents_kernel.assembly.merge import Given, adopt, given, heritable_names, merge
+from deepagents_kernel.errors import PlanError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from deepagents_kernel.assembly.context import StackContext
+    from deepagents_kernel.assembly.plan import Dropped, Entry
+    from deepagents_kernel.plugins.calls import HookCalls
+
+
+@frozen(eq=False)
+class Structure:
+    """A stack as it will be built.
+
+    Attributes:
+        context: what it was made from.
+        entries: the surviving entries, the guard last.
+        dropped: what exclusions removed.
+        hits: the profile's middleware exclusions that matched.
+        names: every name that stood in the stack at some point, for near misses.
+        problems: what is wrong with it.
+    """
+
+    context: StackContext
+    entries: tuple[Entry, ...]
+    dropped: tuple[Dropped, ...]
+    hits: frozenset[Any]
+    names: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+@frozen(eq=False)
+class Rules:
+    """What the steps need to know about the kernel."""
+
+    calls: HookCalls
+    guard_plugin: str
+    builtins: Collection[str]
+
+
+def structure_stack(
+    context: StackContext, rules: Rules, inherited_from: StackContext | None, inherit: str
+) -> Structure:
+    """Collect, arrange, exclude, merge, exclude again, let plugins move entries, adopt.
+
+    Args:
+        context: the stack.
+        rules: facts about the kernel.
+        inherited_from: the stack whose caller-given middleware is inherited, if any is.
+        inherit: how much of it: ``"none"``, ``"slots"`` or ``"all"``.
+    """
+    problems: list[Problem] = []
+    contributions = rules.calls.collect("deepagents_middleware", context=context, at=context.path)
+    slots = collect_slots(context, contributions, guard_plugin=rules.guard_plugin, builtins=rules.builtins)
+    guard_name = slots.guard.name if slots.guard else ""
+    problems += slots.problems
+    entries, conflicts = arrange(slots.entries, guard_name)
+    problems += conflicts
+    heritable = heritable_names(entries)
+    by = f"profile {context.profile.label}"
+    first = exclude(entries, context.profile.profile.excluded_middleware, by=by)
+    items, strange = _given(context, inherited_from, inherit, heritable, guard_name)
+    merged, twice = merge(first.entries, items)
+    problems += [*strange, *twice]
+    second = exclude(
+        [entry for entry in merged if not entry.vacant], context.profile.profile.excluded_middleware, by=by
+    )
+    kept = tuple(entry for entry in second.entries if not entry.vacant)
+    kept, refused = _modified(context, kept, rules)
+    problems += refused
+    adopted = []
+    for entry in kept:
+        final, refusals = adopt(entry, context)
+        problems += refusals
+        adopted.append(final)
+    guard, missing = _guard(slots.guard, context, rules.guard_plugin)
+    problems += [*first.problems, *second.problems, *missing]
+    return Structure(
+        context=context,
+        entries=(*adopted, *guard),
+        dropped=(*first.dropped, *second.dropped),
+        hits=first.hits | second.hits,
+        names=tuple(dict.fromkeys([*(entry.name for entry in entries), *(item.name for item in items)])),
+        problems=tuple(problem.at(context.path) for problem in problems),
+    )
+
+
+def _given(
+    context: StackContext,
+    parent: StackContext | None,
+    inherit: str,
+    heritable: Collection[str],
+    guard_name: str,
+) -> tuple[tuple[Given, ...], tuple[Problem, ...]]:
+    inherited: tuple[Given, ...] = ()
+    if parent is not None and inherit != "none":
+        # Whatever is wrong with these was reported where they were given.
+        inherited, _ = given(parent.middleware, "inherited", f"inherited from {parent.path}", guard_name)
+        if inherit == "slots":
+            inherited = tuple(item for item in inherited if item.name in heritable)
+    where = "middleware=" if context.parent is None else f"middleware of sub-agent {context.name}"
+    own, problems = given(context.middleware, "caller", where, guard_name)
+    return (*inherited, *own), problems
+
+
+def _modified(
+    context: StackContext, entries: Sequence[Entry], rules: Rules
+) -> tuple[tuple[Entry, ...], list[Problem]]:
+    draft = StackDraft(context, tuple(entries))
+    problems: list[Problem] = []
+    for plugin, call in rules.calls.each("deepagents_plan_modify"):
+        try:
+            call(draft=draft, at=context.path)
+        except PlanError as error:
+            problems += [problem.at(context.path, plugin) for problem in error.problems]
+    return draft.entries, problems
+
+
+def _guard(
+    guard: Entry | None, context: StackContext, guard_plugin: str
+) -> tuple[tuple[Entry, ...], list[Problem]]:
+    excluded = context.profile.profile.excluded_tools
+    if guard is not None and not guard.vacant:
+        return (guard,), []
+    if not excluded:
+        return (), []
+    hint = f"enable the plugin {guard_plugin}" if guard_plugin else "this kernel has no guard plugin"
+    names = ", ".join(sorted(excluded))
+    text = f"profile {context.profile.label} excludes tools ({names}) and nothing fills the guard segment"
+    return (), [Problem(text, plugin=guard_plugin, hint=hint)]

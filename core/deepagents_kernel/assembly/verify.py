@@ -1,0 +1,130 @@
+"""Check finished stacks: what a lazily compiled child would reveal at its first use is found here."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from deepagents_kernel.assembly.arrange import constraint_edges
+from deepagents_kernel.assembly.specs import Segment
+from deepagents_kernel.assembly.tools import as_tools
+from deepagents_kernel.errors import DuplicateMiddlewareError, PlanTypeError, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from deepagents_kernel.assembly.context import StackContext
+    from deepagents_kernel.assembly.plan import Entry
+
+# Node names of a graph can't contain these; a middleware with node hooks becomes a node.
+_RESERVED = ("|", ":")
+_NODE_HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
+
+
+def verify_order(entries: Sequence[Entry]) -> Iterator[Problem]:
+    """Segments in order, the guard alone and last, every declared constraint met."""
+    for earlier, later in itertools.pairwise(entries):
+        if earlier.segment > later.segment:
+            here, there = later.segment.name.lower(), earlier.segment.name.lower()
+            text = f"{later.name} ({here}) stands behind {earlier.name} ({there})"
+            yield Problem(text, entry=later.name, plugin=later.plugin, hint="segments never mix")
+    guards = [entry for entry in entries if entry.segment is Segment.GUARD]
+    if guards and (len(guards) > 1 or entries[-1] is not guards[0]):
+        yield Problem("the guard segment holds one entry, the last one of the stack", entry=guards[0].name)
+    for first, second, declarer in constraint_edges(entries):
+        if first > second:
+            owner = entries[declarer]
+            wish = f"{entries[first].name} comes before {entries[second].name}"
+            text = f"{owner.name} asks that {wish}, and it does not"
+            yield Problem(
+                text, entry=owner.name, plugin=owner.plugin, hint="a plan_modify hook moved one of them"
+            )
+
+
+def verify_middleware(entries: Sequence[Entry]) -> Iterator[Problem]:
+    """Names that are unique, stable and possible, and tools that can be tools."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        actual = getattr(entry.instance, "name", None)
+        if actual != entry.name:
+            text = (
+                f"{entry.cls.__name__}.name is {actual!r} now and was {entry.name!r}; a name must not change"
+            )
+            yield Problem(text, entry=entry.name, plugin=entry.plugin)
+        other = seen.setdefault(entry.name, entry)
+        if other is not entry:
+            text = f"two middleware are named {entry.name}: one from {other.source}, one from {entry.source}"
+            yield Problem(text, entry=entry.name, plugin=entry.plugin, error=DuplicateMiddlewareError)
+        if any(sign in entry.name for sign in _RESERVED) and _is_node(entry.instance):
+            text = f"the name {entry.name!r} contains {' or '.join(_RESERVED)}, which no graph node can"
+            yield Problem(text, entry=entry.name, plugin=entry.plugin)
+        yield from _middleware_tools(entry)
+
+
+def verify_state(entries: Sequence[Entry], state_schema: type) -> Iterator[Problem]:
+    """State schemas that can be read, and no two that disagree about a key."""
+    from deepagents_kernel.contracts.private_state import UnresolvableSchemaError, private_state_field_names
+    from deepagents_kernel.contracts.schema_conflicts import conflicting_keys
+
+    readable = []
+    for owner, schema in [
+        *((e.name, e.instance.state_schema) for e in entries),
+        ("state_schema=", state_schema),
+    ]:
+        try:
+            private_state_field_names(schema)
+        except UnresolvableSchemaError as error:
+            yield Problem(str(error), entry=owner, error=PlanTypeError, cause=error)
+        else:
+            readable.append(schema)
+    for conflict in conflicting_keys(readable):
+        hint = "give both the same reducer, or rename one of the keys"
+        yield Problem(conflict.describe(), hint=hint)
+
+
+def verify_model(context: StackContext) -> Iterator[Problem]:
+    """A model that can be called."""
+    from langchain_core.language_models import BaseChatModel
+
+    from deepagents_kernel.models import unwrap_model
+
+    if not isinstance(unwrap_model(context.model), BaseChatModel):
+        text = f"the model is a {type(context.model).__name__}, not a chat model"
+        yield Problem(text, error=PlanTypeError)
+
+
+def verify_children(names: Sequence[str], context: StackContext) -> Iterator[Problem]:
+    """Child stacks with names of their own."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            yield Problem(f"two child stacks of {context.path} are named {name!r}", hint="rename one of them")
+        seen.add(name)
+
+
+def placed(problems: Iterable[Problem], stack: str) -> list[Problem]:
+    """The problems with their stack filled in."""
+    return [problem.at(stack) for problem in problems]
+
+
+def _is_node(middleware: Any) -> bool:
+    from langchain.agents.middleware import AgentMiddleware
+
+    cls = type(middleware)
+    return any(
+        getattr(cls, name) is not getattr(AgentMiddleware, name)
+        for hook in _NODE_HOOKS
+        for name in (hook, f"a{hook}")
+    )
+
+
+def _middleware_tools(entry: Entry) -> Iterator[Problem]:
+    tools = getattr(entry.instance, "tools", ())
+    if tools is None or isinstance(tools, (str, bytes)) or not hasattr(tools, "__iter__"):
+        text = f"{entry.name}.tools is {tools!r:.60}; a sequence of tools is expected"
+        yield Problem(
+            text, entry=entry.name, plugin=entry.plugin, hint="leave the attribute out, or give an empty list"
+        )
+        return
+    _, problems = as_tools(list(tools), f"{entry.name}.tools")
+    yield from problems

@@ -1,0 +1,162 @@
+"""Call hooks implementation by implementation, so that every record and every error knows its plugin.
+
+pluggy's own call merges the results and loses who gave them, stops half-way when one raises without saying
+which, and hands out generators that raise later. What it is used for here is what it is good at: checking
+and storing implementations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+
+from deepagents_kernel.assembly.context import Contribution
+from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, PluginError, nearest_hint
+from deepagents_kernel.log import get_logger
+from deepagents_kernel.plugins.registration import hook_names
+
+if TYPE_CHECKING:
+    import pluggy
+
+    from deepagents_kernel.plugins.info import PluginRecord
+
+_log = get_logger(__name__)
+
+# What counts as several records. Anything else iterable is one record: a mapping, a string, and above all a
+# pydantic model (every LangChain tool is one), whose iteration yields its fields.
+_MANY = (list, tuple, set, frozenset, Iterator, KeysView, ValuesView)
+
+
+@frozen
+class _Implementation:
+    plugin: str
+    function: Callable[..., Any]
+    arguments: tuple[str, ...]
+
+
+class HookCalls:
+    """The hooks of one kernel, callable with provenance."""
+
+    def __init__(self, manager: pluggy.PluginManager, records: Mapping[str, PluginRecord]) -> None:
+        self._manager = manager
+        self._records = records
+        self._cache: dict[str, tuple[_Implementation, ...]] = {}
+
+    def __call__(self, hook: str, *, at: str = "", **arguments: Any) -> tuple[Contribution, ...]:
+        """Call any hook by its kind: the first answer of a ``firstresult`` hook, else every record."""
+        if self._first_only(hook):
+            answer = self.first(hook, at=at, **arguments)
+            return () if answer is None else (answer,)
+        return self.collect(hook, at=at, **arguments)
+
+    def collect(self, hook: str, *, at: str = "", **arguments: Any) -> tuple[Contribution, ...]:
+        """Every record of every implementation, in plugin order."""
+        found: list[Contribution] = []
+        for implementation in self._implementations(hook):
+            for value in self._ask(implementation, hook, at, arguments):
+                found.append(Contribution(implementation.plugin, value))  # noqa: PERF401 - readable as it is
+        return tuple(found)
+
+    def first(self, hook: str, *, at: str = "", **arguments: Any) -> Contribution | None:
+        """The first answer that is not ``None``; third parties are asked before built-ins."""
+        for implementation in self._implementations(hook):
+            value = self._call(implementation, hook, at, arguments)
+            if value is not None:
+                return Contribution(implementation.plugin, value)
+        return None
+
+    def observe(self, hook: str, *, newest_first: bool = False, **arguments: Any) -> None:
+        """Tell every implementation; one that raises is logged, and the next one is told."""
+        implementations = self._implementations(hook)
+        for implementation in reversed(implementations) if newest_first else implementations:
+            try:
+                self._call(implementation, hook, "", arguments)
+            except Exception as error:
+                _log.exception("hook_failed", plugin=implementation.plugin, hook=hook, error=str(error))
+
+    def each(self, hook: str) -> Iterator[tuple[str, Callable[..., None]]]:
+        """Plugin name and guarded call of each implementation, where effects are checked one by one."""
+        for implementation in self._implementations(hook):
+
+            def call(
+                *, at: str = "", _implementation: _Implementation = implementation, **arguments: Any
+            ) -> None:
+                for _ in self._ask(_implementation, hook, at, arguments):
+                    pass
+
+            yield implementation.plugin, call
+
+    def declared(self) -> list[str]:
+        """Every hook that the kernel or a plugin declares, sorted."""
+        return hook_names(self._manager)
+
+    def providers(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that implement a hook, in the order in which they are asked."""
+        return tuple(implementation.plugin for implementation in self._implementations(hook))
+
+    def _caller(self, hook: str) -> pluggy.HookCaller:
+        caller: pluggy.HookCaller | None = getattr(self._manager.hook, hook, None)
+        if caller is None or not caller.has_spec():
+            known = self.declared()
+            raise PluginError("kernel", f"no plugin declares a hook {hook!r}", nearest_hint(hook, known))
+        return caller
+
+    def _first_only(self, hook: str) -> bool:
+        specification = self._caller(hook).spec
+        return bool(specification and specification.opts.get("firstresult"))
+
+    def _implementations(self, hook: str) -> tuple[_Implementation, ...]:
+        cached = self._cache.get(hook)
+        if cached is None:
+            cached = self._cache[hook] = self._sorted(hook)
+        return cached
+
+    def _sorted(self, hook: str) -> tuple[_Implementation, ...]:
+        resolve = self._first_only(hook)
+
+        def key(implementation: pluggy.HookImpl) -> tuple[int, bool, tuple[int, str]]:
+            record = self._records[implementation.plugin_name]
+            step = -1 if implementation.tryfirst else 1 if implementation.trylast else 0
+            # Where one answer wins, whoever is not built in must be able to win.
+            return step, resolve and record.builtin, record.order
+
+        found = sorted(self._caller(hook).get_hookimpls(), key=key)
+        return tuple(_Implementation(item.plugin_name, item.function, tuple(item.argnames)) for item in found)
+
+    def _ask(
+        self, implementation: _Implementation, hook: str, at: str, arguments: Mapping[str, Any]
+    ) -> tuple[Any, ...]:
+        result = self._call(implementation, hook, at, arguments)
+        if result is None:
+            return ()
+        if not isinstance(result, _MANY):
+            return (result,)
+        if isinstance(result, Iterator):
+            # A generator raises when it is consumed, so it is consumed inside the guard.
+            result = self._guarded(implementation, hook, at, lambda: tuple(result))
+        return tuple(value for value in result if value is not None)
+
+    def _call(self, implementation: _Implementation, hook: str, at: str, arguments: Mapping[str, Any]) -> Any:
+        try:
+            values = [arguments[name] for name in implementation.arguments]
+        except KeyError as error:
+            msg = f"the caller of the hook gave no {error.args[0]!r}"
+            raise HookError(implementation.plugin, hook, at, msg) from None
+        return self._guarded(implementation, hook, at, lambda: implementation.function(*values))
+
+    @staticmethod
+    def _guarded(implementation: _Implementation, hook: str, at: str, call: Callable[[], Any]) -> Any:
+        try:
+            return call()
+        except PlanError as error:
+            # Problems travel on; the planner reports them with the others.
+            error.problems = tuple(problem.at(at, implementation.plugin) for problem in error.problems)
+            raise
+        except DeepAgentsError as error:
+            error.add_note(f"raised by plugin {implementation.plugin}, hook {hook}, stack {at or '-'}")
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise HookError(implementation.plugin, hook, at, reason) from error

@@ -1,0 +1,173 @@
+"""Put plugins into a pluggy manager, in phases, so that the order of loading never matters.
+
+First every plugin declares its hook specifications, then each is checked against the complete set, then all
+are registered, in an order that depends on names alone. pluggy checks less than a plugin author needs: a
+class registers without complaint and fails when called, a misspelt hook is silent, an unmarked function is
+ignored. Those are refused here, with the nearest name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from deepagents_kernel import hookspecs
+from deepagents_kernel.errors import PluginError, nearest_hint
+from deepagents_kernel.plugins.info import HOOK_API, PLUGIN_NAME, PluginInfo, PluginRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+PREFIX = "deepagents_"
+
+
+def plugin_info(name: str, plugin: object) -> PluginInfo:
+    """The ``PLUGIN`` of a plugin; an empty one if it has none.
+
+    Raises:
+        PluginError: ``PLUGIN`` is something else, or was written for another hook contract.
+    """
+    info = getattr(plugin, "PLUGIN", None)
+    if info is None:
+        return PluginInfo()
+    if not isinstance(info, PluginInfo):
+        raise PluginError(name, f"PLUGIN must be a PluginInfo, not {type(info).__name__}")
+    if info.hook_api != HOOK_API:
+        raise PluginError(
+            name,
+            f"it was written for hook contract {info.hook_api}; this kernel has {HOOK_API}",
+            "install a version of the plugin that matches the kernel",
+        )
+    return info
+
+
+def check_plugin_name(name: str) -> None:
+    """Refuse a name that is not ``kind.name`` in lower case with hyphens."""
+    if not isinstance(name, str) or not PLUGIN_NAME.match(name):
+        raise PluginError(
+            str(name),
+            "not a plugin name",
+            "write kind.name in lower case with hyphens, such as 'middleware.audit-log'; kinds: "
+            "middleware, backend, provider, harness, model, bundle",
+        )
+
+
+def build_manager(records: Sequence[PluginRecord]) -> pluggy.PluginManager:
+    """A manager with every plugin of *records* registered.
+
+    Args:
+        records: in registration order.
+
+    Raises:
+        PluginError: a plugin can't be registered; nothing is half-registered, since the manager is dropped.
+    """
+    manager = pluggy.PluginManager(hookspecs.PROJECT)
+    manager.add_hookspecs(hookspecs)
+    for record in records:
+        _declare(manager, record)
+    for record in records:
+        _check(manager, record)
+    for record in records:
+        try:
+            manager.register(record.plugin, record.name)
+        except (ValueError, pluggy.PluginValidationError) as error:
+            raise PluginError(record.name, str(error)) from error
+    return manager
+
+
+def hook_names(manager: pluggy.PluginManager) -> list[str]:
+    """Every hook that has a specification, sorted."""
+    return sorted(
+        name for name, caller in vars(manager.hook).items() if name.startswith(PREFIX) and caller.has_spec()
+    )
+
+
+def _declare(manager: pluggy.PluginManager, record: PluginRecord) -> None:
+    declare = getattr(record.plugin, "deepagents_addhooks", None)
+    if declare is None or inspect.isclass(record.plugin):
+        return
+    try:
+        declare(pluginmanager=manager)
+    except Exception as error:
+        raise PluginError(
+            record.name, f"deepagents_addhooks raised {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
+    if inspect.isclass(record.plugin):
+        raise PluginError(
+            record.name,
+            f"it is a class ({record.plugin.__name__}), and a class can't answer hooks",
+            "register a module, or an instance of the class",
+        )
+    known = hook_names(manager)
+    found = list(_implementations(manager, record.plugin))
+    for name, options in found:
+        _check_implementation(manager, record, name, options, known)
+    marked = {name for name, _ in found}
+    for name in known:
+        if name not in marked and _is_function(record.plugin, name):
+            raise PluginError(
+                record.name,
+                f"{name} has the name of a hook and is not marked",
+                "put @hookimpl (deepagents_kernel.hookimpl) above it",
+            )
+
+
+def _attribute_names(plugin: object) -> Iterable[str]:
+    # A module's __dir__ may list names that its __getattr__ imports; hooks must stand in it in person.
+    return vars(plugin) if isinstance(plugin, ModuleType) else dir(plugin)
+
+
+def _is_function(plugin: object, name: str) -> bool:
+    return name in _attribute_names(plugin) and inspect.isroutine(getattr(plugin, name, None))
+
+
+def _implementations(manager: pluggy.PluginManager, plugin: object) -> Iterator[tuple[str, Any]]:
+    for name in sorted(_attribute_names(plugin)):
+        if name.startswith("__"):
+            continue
+        options = manager.parse_hookimpl_opts(plugin, name)
+        if options is not None:
+            yield options.get("specname") or name, options
+
+
+def _check_implementation(
+    manager: pluggy.PluginManager, record: PluginRecord, name: str, options: Any, known: Sequence[str]
+) -> None:
+    if name not in known:
+        if options.get("optionalhook"):
+            return
+        raise PluginError(
+            record.name, f"there is no hook {name}", nearest_hint(name, known) or f"hooks: {', '.join(known)}"
+        )
+    if options.get("wrapper") or options.get("hookwrapper"):
+        raise PluginError(
+            record.name,
+            f"{name} is a hook wrapper; hooks here collect and notify, wrappers are refused",
+            "implement the hook as a plain function",
+        )
+    specification = getattr(manager.hook, name).spec
+    function = getattr(record.plugin, name, None)
+    if function is None or specification is None:
+        return
+    for argument in _required_arguments(function):
+        if argument not in specification.argnames:
+            hint = nearest_hint(argument, specification.argnames)
+            takes = f"{name} has {', '.join(specification.argnames) or 'no arguments'}"
+            raise PluginError(
+                record.name, f"{name} has no argument {argument!r}", f"{takes}{f'; {hint}' if hint else ''}"
+            )
+
+
+def _required_arguments(function: Any) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]

@@ -1,0 +1,128 @@
+"""Settings of plugins: validated by the attrs class that each plugin declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, fields, has, resolve_types
+
+from deepagents_kernel.errors import SettingsError, nearest_hint
+
+if TYPE_CHECKING:
+    from deepagents_kernel.plugins.info import PluginRecord
+
+Values = Mapping[str, Any]
+
+
+def settings_classes(
+    records: Iterable[PluginRecord], kernel: type[Any] | None = None
+) -> dict[str, type[Any]]:
+    """Plugin name to settings class, for the plugins that declare one; ``kernel`` is the kernel's own."""
+    found: dict[str, type[Any]] = {} if kernel is None else {"kernel": kernel}
+    for record in records:
+        if record.info.settings is not None:
+            found[record.name] = record.info.settings
+    return found
+
+
+def apply_settings(
+    base: Mapping[type, Any],
+    values: Values | None,
+    *,
+    classes: Mapping[str, type[Any]],
+    known: Iterable[str],
+    source: str,
+) -> dict[type, Any]:
+    """Settings objects with *values* laid over *base*.
+
+    Args:
+        base: settings class to object, from outer sources.
+        values: plugin name to a mapping of keys, or to a ready settings object.
+        classes: plugin name to settings class.
+        known: every plugin name, for the nearest one in an error.
+        source: where the values came from, for an error.
+
+    Raises:
+        SettingsError: unknown plugin, unknown key, or a value that the class refuses.
+    """
+    result = dict(base)
+    if values is None:
+        return result
+    if not isinstance(values, Mapping):
+        raise SettingsError(
+            "settings", source, f"expected plugin names with their settings, got {type(values).__name__}"
+        )
+    for name, given in values.items():
+        cls = _settings_class(name, classes, known, source)
+        result[cls] = _structured(name, cls, given, result.get(cls), source)
+    return result
+
+
+def _settings_class(
+    name: str, classes: Mapping[str, type[Any]], known: Iterable[str], source: str
+) -> type[Any]:
+    if name in classes:
+        return classes[name]
+    names = [*known, "kernel"]
+    if name in names:
+        raise SettingsError(str(name), source, "this plugin has no settings")
+    hint = nearest_hint(str(name), names) or f"plugins with settings: {', '.join(sorted(classes))}"
+    raise SettingsError(str(name), source, "no plugin of that name", hint)
+
+
+def _structured(name: str, cls: type[Any], given: Any, base: Any, source: str) -> Any:
+    if isinstance(given, cls):
+        return given
+    if not isinstance(given, Mapping):
+        reason = f"expected a mapping or a {cls.__name__}, got {type(given).__name__}"
+        raise SettingsError(name, source, reason)
+    return structure(cls, given, name, source, base)
+
+
+def structure(cls: type[Any], given: Mapping[str, Any], name: str, source: str, base: Any = None) -> Any:
+    """An object of *cls* from plain values, over *base*; errors name the full path of the key.
+
+    Raises:
+        SettingsError: unknown key, or a value that the class refuses.
+    """
+    # cattrs takes 30 ms to import; an agent without settings never pays them.
+    import cattrs
+
+    if not has(cls):
+        raise SettingsError(name, source, f"{cls.__name__} is not an attrs class")
+    resolve_types(cls)
+    attributes = {attribute.alias: attribute for attribute in fields(cls) if attribute.init}
+    converter = cattrs.Converter()
+    converted: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in attributes:
+            hint = nearest_hint(str(key), attributes) or f"keys: {', '.join(attributes) or 'none'}"
+            raise SettingsError(f"{name}.{key}", source, "no such setting", hint)
+        try:
+            converted[key] = _convert(converter, value, attributes[key].type)
+            # One key at a time, so that a refusal by the class names the key that it refuses.
+            evolve(base, **{key: converted[key]}) if base is not None else cls(**{key: converted[key]})
+        except SettingsError:
+            raise
+        except Exception as error:
+            raise SettingsError(f"{name}.{key}", source, f"bad value {value!r}: {_reason(error)}") from error
+    return evolve(base, **converted) if base is not None else cls(**converted)
+
+
+def _convert(converter: Any, value: Any, kind: Any) -> Any:
+    if kind is None or isinstance(kind, str):
+        return value
+    if kind is int and isinstance(value, (bool, float)):
+        # int(2.7) is 2 and int(True) is 1: a slip that should not pass silently.
+        msg = f"expected a whole number, got {value!r}"
+        raise TypeError(msg)
+    return converter.structure(value, kind)
+
+
+def _reason(error: BaseException) -> str:
+    nested = getattr(error, "exceptions", None)
+    if nested:
+        return "; ".join(_reason(item) for item in nested)
+    text = str(error.args[0]) if error.args else str(error)
+    return text or type(error).__name__

@@ -1,0 +1,1 @@
+"""Answers tool calls that an interrupted run left without a result."""

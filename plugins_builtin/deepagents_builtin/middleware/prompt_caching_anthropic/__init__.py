@@ -1,0 +1,1 @@
+"""Prompt caching for Anthropic models."""

@@ -1,0 +1,1 @@
+"""Prompt caching for Amazon Bedrock models."""

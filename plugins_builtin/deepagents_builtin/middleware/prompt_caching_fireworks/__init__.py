@@ -1,0 +1,1 @@
+"""Prompt caching for Fireworks models."""

@@ -1,0 +1,1 @@
+"""Keeps the tools that a profile excludes from being offered and from being run."""

@@ -1,0 +1,436 @@
+"""Approvals: what rules demand, what the caller asks for, and that neither is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from deepagents_builtin.middleware.human_in_the_loop import plugin
+from deepagents_kernel.assembly.context import StackContext
+from deepagents_kernel.assembly.specs import Segment, StackKind
+from deepagents_kernel.errors import HookError, PlanError
+from deepagents_kernel.hookspecs import hookimpl
+from deepagents_kernel.plugins.calls import HookCalls
+from deepagents_kernel.plugins.info import PluginRecord
+from deepagents_kernel.plugins.registration import build_manager, plugin_info
+from deepagents_kernel.profiles.harness import HarnessProfile
+from deepagents_kernel.profiles.lookup import ProfileRef
+
+EVERY = ["approve", "edit", "reject", "respond"]
+
+
+class Rules:
+    """A plugin whose rules demand approvals."""
+
+    def __init__(self, *records: Any) -> None:
+        self.records = records
+
+    @hookimpl(optionalhook=True)
+    def deepagents_interrupt_on(self, context: Any) -> Any:
+        return list(self.records)
+
+
+def context_with(
+    *rules: Rules,
+    interrupt_on: Any = None,
+    excluded: frozenset[str] = frozenset(),
+    kind: StackKind = StackKind.MAIN,
+    parent: Any = None,
+    spec: Mapping[str, Any] | None = None,
+) -> StackContext:
+    plugins: dict[str, Any] = {"middleware.human-in-the-loop": plugin}
+    plugins |= {f"middleware.rules-{number}": rule for number, rule in enumerate(rules)}
+    records = [PluginRecord(name, item, plugin_info(name, item)) for name, item in plugins.items()]
+    calls = HookCalls(build_manager(records), {record.name: record for record in records})
+    profile = ProfileRef(HarnessProfile(excluded_tools=excluded))
+    name = "main" if parent is None else kind.value
+    return StackContext(
+        kind=kind,
+        name=name,
+        path=name if parent is None else f"{parent.path}/{name}",
+        request=None,
+        model=None,
+        profile=profile,
+        registry_profile=profile,
+        backend=None,
+        parent=parent,
+        spec=spec or {},
+        interrupt_on=interrupt_on,
+        call=calls,
+    )
+
+
+def slot(context: StackContext) -> Any:
+    (contribution,) = context.hooks("deepagents_middleware", context=context)
+    return contribution.value
+
+
+def installed(context: StackContext) -> dict[str, Any]:
+    return slot(context).factory(context).interrupt_on
+
+
+def asks(when: Any) -> dict[str, Any]:
+    return {"allowed_decisions": list(EVERY), "when": when}
+
+
+def for_path(path: str) -> Any:
+    return lambda request: request.tool_call["args"].get("path") == path
+
+
+def request(path: str) -> Any:
+    return SimpleNamespace(tool_call={"name": "read_file", "args": {"path": path}, "id": "c1"})
+
+
+def problems(context: StackContext) -> list[str]:
+    with pytest.raises(PlanError) as caught:
+        slot(context)
+    assert {problem.stack for problem in caught.value.problems} == {context.path}
+    return [problem.describe() for problem in caught.value.problems]
+
+
+# -- the slot --------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("ASM-083")
+@pytest.mark.parametrize(
+    ("interrupt_on", "vacant"), [(None, True), ({}, True), ({"x": False}, False), ({"x": True}, False)]
+)
+def test_the_slot_is_vacant_only_when_nothing_is_said_about_approvals(interrupt_on: Any, vacant: bool):
+    spec = slot(context_with(interrupt_on=interrupt_on))
+    assert spec.vacant is vacant
+    assert (spec.name, spec.segment, spec.heritable) == ("HumanInTheLoopMiddleware", Segment.TAIL, False)
+
+
+@pytest.mark.spec("ASM-083")
+def test_an_approval_stage_without_approvals_can_be_had():
+    context = context_with(interrupt_on={"x": False})
+    made = slot(context).factory(context)
+    assert type(made) is slot(context).cls is HumanInTheLoopMiddleware
+    assert made.interrupt_on == {}
+
+
+def test_demands_alone_fill_the_slot():
+    context = context_with(Rules({"read_file": True}))
+    assert not slot(context).vacant
+    assert installed(context) == {"read_file": {"allowed_decisions": EVERY}}
+
+
+# -- merging ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("ASM-081")
+def test_demanded_entries_come_first_and_the_callers_are_added():
+    demanded, other = asks(for_path("/a")), {"allowed_decisions": ["approve"]}
+    context = context_with(Rules({"read_file": demanded}), interrupt_on={"send": other, "quiet": False})
+    assert installed(context) == {"read_file": demanded, "send": other}
+    assert list(installed(context)) == ["read_file", "send"]
+
+
+@pytest.mark.spec("ASM-081")
+def test_a_caller_may_tighten_a_demanded_approval():
+    context = context_with(
+        Rules({"read_file": {**asks(for_path("/a")), "description": "theirs"}}),
+        interrupt_on={"read_file": {"allowed_decisions": ["reject", "approve"], "description": "mine"}},
+    )
+    entry = installed(context)["read_file"]
+    assert entry == {"allowed_decisions": ["reject", "approve"], "description": "mine"}, (
+        "asks for every path now"
+    )
+
+
+@pytest.mark.spec("ASM-082")
+def test_a_callers_condition_widens_a_demanded_one_and_never_replaces_it():
+    context = context_with(
+        Rules({"read_file": asks(for_path("/a"))}), interrupt_on={"read_file": asks(for_path("/b"))}
+    )
+    when = installed(context)["read_file"]["when"]
+    assert [when(request(path)) for path in ("/a", "/b", "/c")] == [True, True, False]
+
+
+@pytest.mark.spec("ASM-082")
+def test_a_callers_condition_cannot_narrow_an_unconditional_demand():
+    context = context_with(Rules({"read_file": True}), interrupt_on={"read_file": asks(lambda _: False)})
+    assert "when" not in installed(context)["read_file"]
+
+
+@pytest.mark.spec("ASM-082")
+def test_a_demanded_approval_cannot_be_switched_off():
+    context = context_with(
+        Rules({"read_file": True, "grep": True}), interrupt_on={"read_file": False, "grep": False}
+    )
+    found = problems(context)
+    assert len(found) == 2
+    assert "'read_file'" in found[0]
+    assert "middleware.rules-0" in found[0]
+    assert "'grep'" in found[1]
+
+
+@pytest.mark.spec("ASM-082")
+def test_a_caller_cannot_allow_only_decisions_that_the_rule_refuses():
+    context = context_with(
+        Rules({"send": {"allowed_decisions": ["approve", "reject"]}}),
+        interrupt_on={"send": {"allowed_decisions": ["edit"]}},
+    )
+    (found,) = problems(context)
+    assert "no decision is allowed by both" in found
+
+
+def test_demands_of_two_plugins_on_one_tool_are_combined():
+    context = context_with(
+        Rules({"read_file": asks(for_path("/a"))}, {"ls": False}),
+        Rules({"read_file": {"allowed_decisions": ["approve", "reject"], "when": for_path("/b")}}),
+    )
+    assert list(installed(context)) == ["read_file"]
+    entry = installed(context)["read_file"]
+    assert entry["allowed_decisions"] == ["approve", "reject"]
+    assert [entry["when"](request(path)) for path in ("/a", "/b", "/c")] == [True, True, False]
+
+
+def test_demands_that_exclude_each_other_name_both_plugins():
+    context = context_with(
+        Rules({"send": {"allowed_decisions": ["approve"]}}),
+        Rules({"send": {"allowed_decisions": ["reject"]}}),
+    )
+    (found,) = problems(context)
+    assert "middleware.rules-0 and middleware.rules-1" in found
+
+
+def test_what_is_demanded_in_a_child_lies_under_what_applies_there():
+    main = context_with(interrupt_on={"send": True})
+    inherited = context_with(
+        Rules({"grep": True}), interrupt_on={"send": True}, kind=StackKind.SUBAGENT, parent=main
+    )
+    disabled = context_with(
+        Rules({"grep": True}),
+        interrupt_on={},
+        kind=StackKind.SUBAGENT,
+        parent=main,
+        spec={"interrupt_on": {}},
+    )
+    assert list(installed(inherited)) == ["grep", "send"]
+    assert list(installed(disabled)) == ["grep"]
+
+
+@pytest.mark.spec("TEX-010", "TOOL-013")
+def test_nobody_is_asked_about_a_tool_that_would_be_refused():
+    context = context_with(
+        Rules({"grep": True, "ls": True}),
+        interrupt_on={"send": True, "mine": True},
+        excluded=frozenset({"grep", "send"}),
+    )
+    assert list(installed(context)) == ["ls", "mine"]
+
+
+# -- malformed entries -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("interrupt_on", "parts"),
+    [
+        ({"send": {"allowed_decisions": ["aprove"]}}, ["'send'", "'aprove'", "nearest: approve"]),
+        ({"send": {"allowed_decisions": []}}, ["'send'", "at least one decision"]),
+        ({"send": {"allowed_decisions": "approve"}}, ["'send'", "list"]),
+        ({"send": {"allowed_decision": ["approve"]}}, ["'allowed_decision'", "nearest: allowed_decisions"]),
+        ({"send": "yes"}, ["'send'", "str 'yes'"]),
+        ({"send": None}, ["'send'", "NoneType"]),
+        ({"send": {"allowed_decisions": ["approve"], "when": True}}, ["'when'", "bool"]),
+        ({"send": {"allowed_decisions": ["approve"], "description": 3}}, ["'description'", "int"]),
+        ({3: True}, ["3 is not the name of a tool"]),
+        (["send"], ["interrupt_on is list"]),
+    ],
+)
+def test_malformed_entries_are_refused_early(interrupt_on: Any, parts: list[str]):
+    found = "\n".join(problems(context_with(interrupt_on=interrupt_on)))
+    for part in parts:
+        assert part in found
+
+
+def test_every_malformed_entry_is_reported():
+    context = context_with(interrupt_on={"a": 1, "b": {"allowed_decisions": ["no"]}, "c": True})
+    assert len(problems(context)) == 2
+
+
+def test_a_malformed_demand_names_its_plugin():
+    (found,) = problems(context_with(Rules({"send": {"allowed_decisions": []}})))
+    assert "middleware.rules-0" in found
+
+
+def test_a_demand_that_is_no_mapping_names_its_plugin():
+    with pytest.raises((PlanError, HookError), match=r"middleware\.rules-0"):
+        slot(context_with(Rules("send")))
+
+
+# -- a caller's own middleware ---------------------------------------------------------------------
+
+
+class Subclass(HumanInTheLoopMiddleware[Any, Any, Any]):
+    pass
+
+
+class Foreign:
+    name = "HumanInTheLoopMiddleware"
+
+
+def adopted(context: StackContext, middleware: Any) -> Any:
+    return slot(context).adopt(middleware, context)
+
+
+@pytest.mark.spec("ASM-086")
+@pytest.mark.parametrize("cls", [HumanInTheLoopMiddleware, Subclass])
+def test_a_callers_middleware_is_copied_and_asks_for_what_is_demanded(cls: Any):
+    demanded = asks(for_path("/a"))
+    context = context_with(Rules({"read_file": demanded}), interrupt_on={"send": True, "mine": True})
+    mine = cls(
+        {"mine": {"allowed_decisions": ["reject"]}}, description_prefix="Hm", interrupt_mode="per_call"
+    )
+
+    copy = adopted(context, mine)
+
+    assert copy.interrupt_on == {
+        "read_file": demanded,
+        "send": {"allowed_decisions": EVERY},
+        "mine": {"allowed_decisions": ["reject"]},
+    }
+    assert type(copy) is cls
+    assert (copy.description_prefix, copy.interrupt_mode) == ("Hm", "per_call")
+    assert mine.interrupt_on == {"mine": {"allowed_decisions": ["reject"]}}
+
+
+@pytest.mark.spec("ASM-086")
+def test_a_callers_own_approval_of_a_guarded_tool_tightens_it():
+    context = context_with(Rules({"read_file": asks(for_path("/a"))}))
+    copy = adopted(context, HumanInTheLoopMiddleware({"read_file": {"allowed_decisions": ["reject"]}}))
+    assert copy.interrupt_on == {"read_file": {"allowed_decisions": ["reject"]}}
+
+
+@pytest.mark.spec("ASM-086")
+def test_a_middleware_of_a_foreign_class_cannot_take_the_place_of_demanded_approvals():
+    for context in (context_with(Rules({"read_file": True})), context_with(interrupt_on={"read_file": True})):
+        with pytest.raises(ValueError, match="approvals are demanded of read_file") as caught:
+            adopted(context, Foreign())
+        assert "Foreign" in str(caught.value)
+
+
+@pytest.mark.parametrize("mine", [HumanInTheLoopMiddleware({"mine": True}), Foreign()])
+def test_with_nothing_to_add_the_callers_own_object_is_installed(mine: Any):
+    assert adopted(context_with(), mine) is mine
+
+
+def test_a_middleware_that_asks_for_everything_already_is_installed_itself():
+    mine = HumanInTheLoopMiddleware({"send": True})
+    assert adopted(context_with(interrupt_on={"send": True, "x": False}), mine) is mine
+
+
+# -- the finished plan -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tool_names(monkeypatch: pytest.MonkeyPatch):
+    """Stand-in stacks carry their tool names themselves."""
+    module = ModuleType("deepagents_kernel.assembly.tools")
+    module.stack_tool_names = lambda stack: dict.fromkeys(stack.tool_names)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+
+
+def stack(
+    context: StackContext, *middleware: Any, tools: tuple[str, ...] = (), children: tuple[Any, ...] = ()
+) -> Any:
+    entries = tuple(SimpleNamespace(instance=item) for item in middleware)
+    return SimpleNamespace(
+        context=context, path=context.path, entries=entries, tool_names=tools, children=children
+    )
+
+
+def validate(main: Any) -> list[Any]:
+    plan = SimpleNamespace(stacks=lambda: iter([main, *main.children]))
+    (contribution, *rest) = main.context.hooks("deepagents_plan_validate", plan=plan) or [None]
+    return [] if contribution is None else [contribution.value, *(item.value for item in rest)]
+
+
+@pytest.mark.spec("EXC-019")
+def test_a_demanded_approval_that_nobody_would_ask_for_is_an_error():
+    context = context_with(Rules({"read_file": True}))
+    (problem,) = validate(stack(context, SimpleNamespace()))
+    assert problem.severity == "error"
+    assert "'read_file'" in problem.text
+    assert "middleware.rules-0" in problem.text
+    assert validate(stack(context, slot(context).factory(context))) == []
+
+
+def test_a_demand_on_an_excluded_tool_needs_no_approval_stage():
+    assert validate(stack(context_with(Rules({"read_file": True}), excluded=frozenset({"read_file"})))) == []
+
+
+def test_a_name_that_no_tool_has_is_a_warning_with_the_nearest_name(tool_names: None):
+    context = context_with(interrupt_on={"read_fil": True, "ls": True})
+    (problem,) = validate(stack(context, tools=("ls", "read_file")))
+    assert problem.severity == "warning"
+    assert (problem.stack, problem.hint) == ("main", "nearest: read_file")
+    assert "'read_fil'" in problem.text
+
+
+def test_a_name_may_mean_a_tool_of_a_child_that_inherits(tool_names: None):
+    main = context_with(interrupt_on={"dig": True})
+    inheriting = context_with(interrupt_on={"dig": True}, kind=StackKind.SUBAGENT, parent=main)
+    apart = context_with(interrupt_on=None, kind=StackKind.SUBAGENT, parent=main, spec={"interrupt_on": None})
+
+    assert validate(stack(main, tools=("ls",), children=(stack(inheriting, tools=("dig",)),))) == []
+    (problem,) = validate(stack(main, tools=("ls",), children=(stack(apart, tools=("dig",)),)))
+    assert "'dig'" in problem.text
+
+
+def test_a_childs_own_names_are_checked_against_its_own_tools(tool_names: None):
+    main = context_with()
+    own = context_with(
+        interrupt_on={"lst": True}, kind=StackKind.SUBAGENT, parent=main, spec={"interrupt_on": {"lst": True}}
+    )
+    (problem,) = validate(stack(main, children=(stack(own, tools=("ls",)),)))
+    assert (problem.stack, problem.hint) == ("main/subagent", "nearest: ls")
+
+
+# -- in an agent -----------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("ASM-086")
+@pytest.mark.parametrize("own", [False, True], ids=["built", "adopted"])
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_a_demanded_approval_is_asked_for_and_its_answer_counts(own: bool, asynchronous: bool):
+    ran: list[str] = []
+
+    @tool
+    def read_file(path: str) -> str:
+        """Read a file."""
+        ran.append(path)
+        return "content"
+
+    context = context_with(Rules({"read_file": asks(for_path("/secret"))}))
+    mine = HumanInTheLoopMiddleware({"other": True})
+    middleware = adopted(context, mine) if own else slot(context).factory(context)
+    paths = {"c1": "/open", "c2": "/secret"}
+    calls = [{"name": "read_file", "args": {"path": path}, "id": call_id} for call_id, path in paths.items()]
+    model = GenericFakeChatModel(messages=iter([AIMessage("", tool_calls=calls), AIMessage("done")]))
+    object.__setattr__(model, "bind_tools", lambda tools, **_: model)
+    agent = create_agent(model, [read_file], middleware=[middleware], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+
+    async def run(value: Any) -> Any:
+        return await agent.ainvoke(value, config) if asynchronous else agent.invoke(value, config)
+
+    (question,) = (await run({"messages": [HumanMessage("go")]}))["__interrupt__"]
+    assert [item["args"]["path"] for item in question.value["action_requests"]] == ["/secret"]
+    after = await run(Command(resume={"decisions": [{"type": "reject"}]}))
+
+    assert ran == ["/open"]
+    statuses = {m.tool_call_id: m.status for m in after["messages"] if isinstance(m, ToolMessage)}
+    assert statuses == {"c1": "success", "c2": "error"}
