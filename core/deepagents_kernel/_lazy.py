@@ -1,0 +1,104 @@
+"""Doors: packages whose names live elsewhere and are imported when they are first used (PEP 562).
+
+A door costs nothing until a name is taken from it. Which names it has comes from a table of
+``"module:attribute"`` strings, so that the kernel names no plugin::
+
+    __getattr__, __dir__ = lazy_exports(
+        __name__, exports=lambda: load_table().exports, absent=lambda: load_table().absent
+    )
+
+``__all__`` is served by ``__getattr__`` as well, so that it is always what the table says.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from deepagents_kernel.errors import DeepAgentsError, nearest_hint
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class MissingExportError(DeepAgentsError, AttributeError):
+    """A name that a door doesn't have.
+
+    Attributes:
+        module: the door.
+        name: the name that was asked for.
+        plugin: the plugin that would bring it, or an empty string when none is known.
+    """
+
+    def __init__(self, module: str, name: str, plugin: str = "", hint: str = "") -> None:
+        text = f"module {module!r} has no attribute {name!r}"
+        if plugin:
+            hint = f"it comes with the plugin {plugin!r}, which is not part of this installation"
+        super().__init__(f"{text}\n  {hint}" if hint else text)
+        self.module = module
+        self.name = name
+        self.plugin = plugin
+
+
+class BrokenExportError(DeepAgentsError, ImportError):
+    """A name is in the table of a door, and what it points to can't be had.
+
+    Attributes:
+        module: the door.
+        export: the name that was asked for.
+        target: ``"module:attribute"`` as the table has it.
+    """
+
+    def __init__(self, module: str, export: str, target: str, reason: str) -> None:
+        super().__init__(f"{module}.{export} should be {target}: {reason}")
+        self.module = module
+        self.export = export
+        self.target = target
+
+
+def lazy_exports(
+    module_name: str,
+    exports: Callable[[], Mapping[str, str]],
+    absent: Callable[[], Mapping[str, str]],
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a door.
+
+    Args:
+        module_name: ``__name__`` of the door; each name is kept there once it is resolved.
+        exports: gives public name to ``"module:attribute"``; asked when a name is first used.
+        absent: gives public name to the plugin that would bring it, for names that aren't here.
+
+    Returns:
+        ``(__getattr__, __dir__)``, to be assigned at module level.
+    """
+
+    def module_getattr(name: str) -> Any:
+        if name == "__all__":
+            return sorted(exports())
+        # Interpreter and tools probe for dunder names (``__path__``, ``__wrapped__``): answer without
+        # reading tables.
+        if name.startswith("__"):
+            raise MissingExportError(module_name, name)
+        known = exports()
+        if name not in known:
+            missing = absent()
+            hint = nearest_hint(name, [*known, *missing])
+            raise MissingExportError(module_name, name, missing.get(name, ""), hint)
+        value = _load(module_name, name, known[name])
+        vars(sys.modules[module_name])[name] = value
+        return value
+
+    def module_dir() -> list[str]:
+        return sorted({*vars(sys.modules[module_name]), *exports()})
+
+    return module_getattr, module_dir
+
+
+def _load(door: str, export: str, target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    # An AttributeError would make `from door import name` say only "cannot import name", and hide what broke.
+    try:
+        return getattr(importlib.import_module(module), attribute)
+    except AttributeError as error:
+        raise BrokenExportError(door, export, target, str(error)) from error
