@@ -269,7 +269,7 @@ class Kernel:
             **keywords: the rest.
         """
         plan = self.plan(make_request(*arguments, **keywords))
-        report_warnings(plan.warnings, stacklevel + 1)
+        report_warnings(plan.warnings, stacklevel)
         return self.compile(plan, eager=eager)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from deepagents_kernel.assembly.collect import fill, given_entry, not_middleware
 from deepagents_kernel.assembly.specs import Segment
-from deepagents_kernel.errors import DeepAgentsError, DuplicateMiddlewareError, PlanError, Problem
+from deepagents_kernel.errors import DeepAgentsError, PlanError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,38 +55,28 @@ def given(
     return tuple(found), tuple(problems)
 
 
-def merge(entries: Sequence[Entry], items: Sequence[Given]) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
+def merge(entries: Sequence[Entry], items: Sequence[Given]) -> tuple[Entry, ...]:
     """Fill slots by name, the last of one name winning; new names join the end of the user segment.
 
     Args:
         entries: the slots, vacant ones included.
         items: what was passed: inherited first, then the stack's own. An own middleware replaces an inherited
-            one of its name at that one's position.
+            one of its name at that one's position. Two new middleware of one name both stand in the result:
+            an exclusion may remove one of them, and if none does the final check names both.
     """
     slots = {name for entry in entries for name in (entry.name, entry.slot)}
     fillers = {item.name: item for item in items if item.name in slots}
-    novel: dict[str, Given] = {}
-    problems = []
+    own = {item.name: item for item in items if item.origin == "caller"}
+    novel: list[Given] = []
     for item in items:
-        if item.name in slots:
+        if item.name in slots or (item.origin == "caller" and item in novel):
             continue
-        if item.name in novel and novel[item.name].origin == item.origin:
-            problems.append(
-                Problem(
-                    f"{item.source} has two middleware named {item.name}",
-                    entry=item.name,
-                    hint="keep one, or give one of them a name of its own",
-                    error=DuplicateMiddlewareError,
-                )
-            )
-        novel[item.name] = item
+        replacement = own.get(item.name) if item.origin == "inherited" else None
+        novel.append(replacement or item)
     merged = [_filled(entry, fillers) for entry in entries]
-    added = [
-        given_entry(item.middleware, item.name, Segment.USER, item.origin, item.source)
-        for item in novel.values()
-    ]
+    added = [given_entry(item.middleware, item.name, Segment.USER, item.origin, item.source) for item in novel]
     cut = sum(entry.segment <= Segment.USER for entry in merged)
-    return (*merged[:cut], *added, *merged[cut:]), tuple(problems)
+    return (*merged[:cut], *added, *merged[cut:])
 
 
 def heritable_names(entries: Sequence[Entry]) -> frozenset[str]:

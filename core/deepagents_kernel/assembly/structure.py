@@ -73,8 +73,8 @@ def structure_stack(
     by = f"profile {context.profile.label}"
     first = exclude(entries, context.profile.profile.excluded_middleware, by=by)
     items, strange = _given(context, inherited_from, inherit, heritable, guard_name)
-    merged, twice = merge(first.entries, items)
-    problems += [*strange, *twice]
+    problems += strange
+    merged = merge(first.entries, items)
     second = exclude(
         [entry for entry in merged if not entry.vacant], context.profile.profile.excluded_middleware, by=by
     )

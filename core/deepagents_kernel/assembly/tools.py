@@ -58,7 +58,7 @@ def rewrite_descriptions(tools: Sequence[Any], overrides: Mapping[str, str]) -> 
 
 
 def stack_tools(stack: StackPlan) -> tuple[ToolRow, ...]:
-    """Every tool of a stack, as the model is offered them; of one name the later wins, in the first one's place."""
+    """Every tool of a stack as the model is offered them; of one name the later one, in the first one's place."""
     rows: dict[str, ToolRow] = {}
     provider_tools = []
     for entry in stack.entries:
