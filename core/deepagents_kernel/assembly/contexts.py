@@ -55,10 +55,9 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
         interrupt_on=_mapping(spec, "interrupt_on", parent.interrupt_on),
         response_format=spec.get("response_format"),
     )
-    if child.tools == "rewritten" and "tools" not in spec:
-        tools = parent.tools
-    else:
-        tools = rewrite_descriptions(context.raw_tools, profile.profile.tool_description_overrides)
+    # Not parent.tools: those include what plugins gave to the parent, and they are asked about each stack.
+    rewriter = parent.profile if child.tools == "rewritten" and "tools" not in spec else profile
+    tools = rewrite_descriptions(context.raw_tools, rewriter.profile.tool_description_overrides)
     return _with_sources(evolve(context, tools=tools), parent, child.kind)
 
 

@@ -85,6 +85,7 @@ class _Planner:
         self.settings = kernel.settings_for(request.settings)
         self.rules = Rules(kernel.calls, kernel.guard_plugin(self.settings), kernel.builtin_names)
         self.problems: list[Problem] = []
+        self.made_tools: dict[int, Any] = {}
 
     def run(self) -> AgentPlan:
         self._check_features()
@@ -168,7 +169,7 @@ class _Planner:
         extra = [item.value for item in self._collect("deepagents_tools", context)]
         overrides = context.profile.profile.tool_description_overrides
         where = "tools=" if context.parent is None else f"tools of sub-agent {context.name}"
-        tools, problems = as_tools((*context.tools, *rewrite_descriptions(extra, overrides)), where)
+        tools, problems = as_tools((*context.tools, *rewrite_descriptions(extra, overrides)), where, self.made_tools)
         inherited = context.parent is not None and "tools" not in context.spec
         # What is wrong with inherited tools was reported where they were given.
         self.problems += [] if inherited and not extra else placed(problems, context.path)

@@ -102,7 +102,7 @@ class ChildStack:
         inherit: which of the parent's caller-given middleware the child takes: none, those that fill one of
             its own heritable slots, or all.
         tools: when the spec has no ``tools``: the parent's as the caller gave them (rewritten with the
-            child's own profile), or as the parent has them.
+            child's own profile), or rewritten with the parent's.
     """
 
     kind: StackKind = field(converter=StackKind)

@@ -79,20 +79,29 @@ def stack_tool_names(stack: StackPlan) -> tuple[str, ...]:
     return tuple(row.name for row in stack_tools(stack))
 
 
-def as_tools(tools: Sequence[Any], where: str) -> tuple[tuple[Any, ...], list[Problem]]:
+def as_tools(
+    tools: Sequence[Any], where: str, made: dict[int, Any] | None = None
+) -> tuple[tuple[Any, ...], list[Problem]]:
     """The tools with plain functions converted, and a problem for each one that can't be a tool.
 
     What the agent's constructor would find out is found out here, for child agents too, which are compiled
     when they are first used; the converted tool is handed on, so nothing is converted twice.
+
+    Args:
+        tools: tools in any form.
+        where: whose they are, for the reader.
+        made: tools that were made of functions already, by ``id`` of the function, which the caller keeps alive.
     """
+    made = {} if made is None else made
     converted = []
     problems = []
     for tool in tools:
-        result = _as_tool(tool, where)
+        result = made.get(id(tool)) or _as_tool(tool, where)
         if isinstance(result, Problem):
             problems.append(result)
         else:
             converted.append(result)
+            made[id(tool)] = result
     problems += _duplicates(converted, where)
     return tuple(converted), problems
 
