@@ -70,12 +70,33 @@ def build_manager(records: Sequence[PluginRecord]) -> pluggy.PluginManager:
         _declare(manager, record)
     for record in records:
         _check(manager, record)
+    seen: dict[int, str] = {}
     for record in records:
-        try:
-            manager.register(record.plugin, record.name)
-        except (ValueError, pluggy.PluginValidationError) as error:
-            raise PluginError(record.name, str(error)) from error
+        other = seen.setdefault(id(record.plugin), record.name)
+        if other != record.name:
+            raise PluginError(
+                record.name, f"the same object is plugin {other} already", "register it under one name"
+            )
+        _register(manager, record)
     return manager
+
+
+class _Implementations:
+    """The marked functions of one plugin, as pluggy gets them.
+
+    pluggy compares what it registers, so that two plugins that are equal (attrs instances, say) would be one
+    to it. This compares by identity, and has no attribute that is not a hook.
+    """
+
+
+def _register(manager: pluggy.PluginManager, record: PluginRecord) -> None:
+    holder = _Implementations()
+    for attribute, _, _ in _implementations(manager, record.plugin):
+        setattr(holder, attribute, getattr(record.plugin, attribute))
+    try:
+        manager.register(holder, record.name)
+    except (ValueError, pluggy.PluginValidationError) as error:
+        raise PluginError(record.name, str(error)) from error
 
 
 def hook_names(manager: pluggy.PluginManager) -> list[str]:
@@ -106,9 +127,9 @@ def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
         )
     known = hook_names(manager)
     found = list(_implementations(manager, record.plugin))
-    for name, options in found:
-        _check_implementation(manager, record, name, options, known)
-    marked = {name for name, _ in found}
+    for attribute, name, options in found:
+        _check_implementation(manager, record, getattr(record.plugin, attribute), name, options, known)
+    marked = {attribute for attribute, _, _ in found}
     for name in known:
         if name not in marked and _is_function(record.plugin, name):
             raise PluginError(
@@ -127,17 +148,23 @@ def _is_function(plugin: object, name: str) -> bool:
     return name in _attribute_names(plugin) and inspect.isroutine(getattr(plugin, name, None))
 
 
-def _implementations(manager: pluggy.PluginManager, plugin: object) -> Iterator[tuple[str, Any]]:
+def _implementations(manager: pluggy.PluginManager, plugin: object) -> Iterator[tuple[str, str, Any]]:
+    """Attribute, hook and options of each implementation; the two names differ with ``specname=``."""
     for name in sorted(_attribute_names(plugin)):
         if name.startswith("__"):
             continue
         options = manager.parse_hookimpl_opts(plugin, name)
         if options is not None:
-            yield options.get("specname") or name, options
+            yield name, options.get("specname") or name, options
 
 
 def _check_implementation(
-    manager: pluggy.PluginManager, record: PluginRecord, name: str, options: Any, known: Sequence[str]
+    manager: pluggy.PluginManager,
+    record: PluginRecord,
+    function: Any,
+    name: str,
+    options: Any,
+    known: Sequence[str],
 ) -> None:
     if name not in known:
         if options.get("optionalhook"):
@@ -152,8 +179,7 @@ def _check_implementation(
             "implement the hook as a plain function",
         )
     specification = getattr(manager.hook, name).spec
-    function = getattr(record.plugin, name, None)
-    if function is None or specification is None:
+    if specification is None:
         return
     for argument in _required_arguments(function):
         if argument not in specification.argnames:

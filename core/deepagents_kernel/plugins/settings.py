@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve, fields, has, resolve_types
 
 from deepagents_kernel.errors import SettingsError, nearest_hint
+from deepagents_kernel.plugins.values import make_converter
 
 if TYPE_CHECKING:
     from deepagents_kernel.plugins.info import PluginRecord
@@ -86,38 +87,51 @@ def structure(cls: type[Any], given: Mapping[str, Any], name: str, source: str, 
     Raises:
         SettingsError: unknown key, or a value that the class refuses.
     """
-    # cattrs takes 30 ms to import; an agent without settings never pays them.
-    import cattrs
-
     if not has(cls):
         raise SettingsError(name, source, f"{cls.__name__} is not an attrs class")
     resolve_types(cls)
     attributes = {attribute.alias: attribute for attribute in fields(cls) if attribute.init}
-    converter = cattrs.Converter()
+    converter = make_converter(lambda kind, values: structure(kind, values, "", source))
     converted: dict[str, Any] = {}
     for key, value in given.items():
         if key not in attributes:
             hint = nearest_hint(str(key), attributes) or f"keys: {', '.join(attributes) or 'none'}"
-            raise SettingsError(f"{name}.{key}", source, "no such setting", hint)
+            raise SettingsError(_path(name, key), source, "no such setting", hint)
         try:
             converted[key] = _convert(converter, value, attributes[key].type)
-            # One key at a time, so that a refusal by the class names the key that it refuses.
-            evolve(base, **{key: converted[key]}) if base is not None else cls(**{key: converted[key]})
-        except SettingsError:
-            raise
+        except SettingsError as error:
+            raise SettingsError(_path(name, key, error.key), source, error.reason, error.hint) from error
         except Exception as error:
-            raise SettingsError(f"{name}.{key}", source, f"bad value {value!r}: {_reason(error)}") from error
-    return evolve(base, **converted) if base is not None else cls(**converted)
+            raise _bad_value(_path(name, key), source, value, error) from error
+    return _built(cls, converted, name, source, base)
+
+
+def _built(cls: type[Any], converted: Mapping[str, Any], name: str, source: str, base: Any) -> Any:
+    def build(values: Mapping[str, Any]) -> Any:
+        return cls(**values) if base is None else evolve(base, **values)
+
+    try:
+        return build(converted)
+    except Exception as error:
+        # The class looks at all values together; which one it refuses shows when each is tried alone.
+        for key, value in converted.items():
+            try:
+                build({key: value})
+            except Exception as alone:
+                raise _bad_value(_path(name, key), source, value, alone) from alone
+        raise SettingsError(name, source, f"these values don't go together: {_reason(error)}") from error
+
+
+def _path(*parts: Any) -> str:
+    return ".".join(str(part) for part in parts if part)
+
+
+def _bad_value(key: str, source: str, value: Any, error: Exception) -> SettingsError:
+    return SettingsError(key, source, f"bad value {value!r}: {_reason(error)}")
 
 
 def _convert(converter: Any, value: Any, kind: Any) -> Any:
-    if kind is None or isinstance(kind, str):
-        return value
-    if kind is int and isinstance(value, (bool, float)):
-        # int(2.7) is 2 and int(True) is 1: a slip that should not pass silently.
-        msg = f"expected a whole number, got {value!r}"
-        raise TypeError(msg)
-    return converter.structure(value, kind)
+    return value if kind is None or isinstance(kind, str) else converter.structure(value, kind)
 
 
 def _reason(error: BaseException) -> str:

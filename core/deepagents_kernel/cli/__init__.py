@@ -1,0 +1,1 @@
+"""The ``deepagents-kernel`` command."""

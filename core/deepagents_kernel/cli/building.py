@@ -1,0 +1,81 @@
+"""From the options of a command to a plan, or to an agent that is ready to run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from deepagents_kernel.cli.call import CommandError
+from deepagents_kernel.errors import DeepAgentsError, ModelSpecError, nearest_hint
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from langgraph.graph.state import CompiledStateGraph
+
+    from deepagents_kernel.assembly.plan import AgentPlan
+    from deepagents_kernel.kernel import Kernel
+
+
+def plan_agent(model: str, *, workspace: Path | None) -> AgentPlan:
+    """The plan of the agent that a model and a workspace make.
+
+    Raises:
+        DeepAgentsError: the plan can't be made.
+    """
+    from deepagents_kernel.api import get_kernel
+
+    return _plan(get_kernel(), model, workspace, None)
+
+
+def build_agent(
+    model: str, *, base_url: str | None, workspace: Path, system_prompt: str | None
+) -> tuple[CompiledStateGraph[Any, Any, Any, Any], tuple[str, ...]]:
+    """An agent, and what its plan warns about.
+
+    Raises:
+        DeepAgentsError: it can't be built.
+    """
+    from deepagents_kernel.api import get_kernel
+
+    kernel = get_kernel() if base_url is None else _kernel_for(model, base_url)
+    plan = _plan(kernel, model, workspace, system_prompt)
+    return kernel.compile(plan), tuple(problem.describe() for problem in plan.warnings)
+
+
+def _kernel_for(model: str, base_url: str) -> Kernel:
+    """A kernel of its own, in which the model is served elsewhere; the shared one stays as it is."""
+    from deepagents_kernel.kernel import Kernel
+    from deepagents_kernel.profiles.provider import ProviderProfile
+
+    kernel = Kernel()
+    kernel.profiles.register_provider(model, ProviderProfile(init_kwargs={"base_url": base_url}))
+    return kernel
+
+
+def _plan(kernel: Kernel, model: str, workspace: Path | None, system_prompt: str | None) -> AgentPlan:
+    from deepagents_kernel.assembly.request import make_request
+
+    backend = None if workspace is None else _backend(workspace)
+    try:
+        return kernel.plan(make_request(model=model, backend=backend, system_prompt=system_prompt))
+    except ModelSpecError as error:
+        raise CommandError(_with_near_model(error, kernel)) from error
+    except DeepAgentsError:
+        raise
+    except Exception as error:
+        # A provider's own complaint while its model is built: no key, an unknown argument.
+        msg = f"model {model!r} can't be built: {type(error).__name__}: {error}"
+        raise CommandError(msg) from error
+
+
+def _backend(workspace: Path) -> str:
+    if "?" in str(workspace):
+        raise CommandError(f"{str(workspace)!r} holds a question mark, which begins options; rename it")
+    return f"filesystem:{workspace}"
+
+
+def _with_near_model(error: ModelSpecError, kernel: Kernel) -> str:
+    """The error's text; a word without a provider may be a misspelt model that a plugin is named after."""
+    names = [record.name.partition(".")[2] for record in kernel.plugins if record.name.startswith("model.")]
+    hint = "" if ":" in error.spec else nearest_hint(error.spec, names)
+    return f"{error}\n  {hint}" if hint else str(error)

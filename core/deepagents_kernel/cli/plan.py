@@ -1,0 +1,97 @@
+"""``deepagents-kernel plan``: show, store and compare what an agent is made of."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from deepagents_kernel.cli.building import plan_agent
+from deepagents_kernel.cli.call import Call, CommandError, debug_option
+from deepagents_kernel.cli.codes import ExitCode
+from deepagents_kernel.cli.workspace import check_workspace
+
+_CREATE = "create one with: deepagents-kernel plan --json > {path}"
+
+
+@debug_option
+@click.command()
+@click.option(
+    "--model", metavar="SPEC", default="offline", show_default=True, help="The model, as provider:name."
+)
+@click.option("--workspace", metavar="DIR", help="The folder that the agent would work in.")
+@click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON; store it for --check.")
+@click.option("--check", metavar="FILE", help="Compare with a stored plan; exit code 1 if it differs.")
+@click.option("--diff", "pair", metavar="A B", nargs=2, help="Compare two stored plans.")
+@click.option(
+    "--tokens/--no-tokens", default=True, show_default=True, help="Count what prompt and tools cost."
+)
+@click.pass_obj
+def plan(
+    call: Call,
+    *,
+    model: str,
+    workspace: str | None,
+    as_json: bool,
+    check: str | None,
+    pair: tuple[str, str] | None,
+    tokens: bool,
+) -> int:
+    """Show what an agent would be made of, and why.
+
+    Nothing is run and no model is asked.
+    """
+    if sum((as_json, check is not None, pair is not None)) > 1:
+        raise CommandError("--json, --check and --diff exclude each other; choose one")
+    if pair is not None:
+        return _compare(call, _stored(pair[0]), _stored(pair[1]))
+    stored = None if check is None else _stored(check)
+    folder = None if workspace is None else check_workspace(workspace)
+    planned = plan_agent(model, workspace=folder)
+    if stored is not None:
+        return _compare(call, stored, planned.to_dict())
+    if as_json:
+        call.output.json(planned.to_dict(tokens=tokens), indent=2)
+    else:
+        call.output.line(planned.render(tokens=tokens))
+    return ExitCode.OK
+
+
+def _stored(text: str) -> dict[str, Any]:
+    """A plan document from a file.
+
+    Raises:
+        CommandError: there is none, or it is not one that this version reads.
+    """
+    from deepagents_kernel.explain.document import FORMAT, digest
+
+    way_out = _CREATE.format(path=text)
+    try:
+        document: Any = json.loads(Path(text).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise CommandError(f"no plan {text!r}; {way_out}") from None
+    except (OSError, ValueError) as error:
+        raise CommandError(f"the plan {text!r} can't be read: {error}; {way_out}") from error
+    made_by = document.get("format") if isinstance(document, dict) else None
+    if made_by != FORMAT:
+        raise CommandError(f"{text!r} is not a plan of format {FORMAT} (it says {made_by!r}); {way_out}")
+    try:
+        # The digest reads every part that a comparison needs.
+        document["fingerprint"] = digest(document)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise CommandError(f"the plan {text!r} is damaged: {error!r}; {way_out}") from error
+    return dict(document)
+
+
+def _compare(call: Call, a: dict[str, Any], b: dict[str, Any]) -> int:
+    from deepagents_kernel.explain.diff import diff
+
+    for line in diff(a, b):
+        call.output.line(line)
+    if True:
+        call.output.line(f"unchanged: {b['fingerprint']}")
+        return ExitCode.OK
+    call.output.line(f"changed: {a['fingerprint']} -> {b['fingerprint']}")
+    return ExitCode.FAILED

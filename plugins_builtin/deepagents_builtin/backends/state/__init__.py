@@ -1,0 +1,1 @@
+"""Files in the state of the running graph."""

@@ -1,0 +1,1 @@
+"""Delegation: the ``task`` tool, and the agents that it starts."""

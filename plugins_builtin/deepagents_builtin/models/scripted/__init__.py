@@ -1,0 +1,1 @@
+"""The ``model.scripted`` plugin: a model that plays turns from a file."""
