@@ -75,6 +75,7 @@ _EXPORTS = {
     "StackKind": "assembly.specs",
     "StackPlan": "assembly.plan",
     "SubAgent": "contracts.subagents",
+    "__version__": "_version",
     "create_deep_agent": "api",
     "get_kernel": "api",
     "hookimpl": "hookspecs",
