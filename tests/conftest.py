@@ -31,7 +31,9 @@ class SkipAudit:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for node in self._unexpected():
-            terminalreporter.line(f"skipped and not in {_ALLOWED.name}: {node} ({self.found[node]})", red=True)
+            terminalreporter.line(
+                f"skipped and not in {_ALLOWED.name}: {node} ({self.found[node]})", red=True
+            )
 
     def _unexpected(self) -> list[str]:
         return sorted(node for node in self.found if node.split("[")[0] not in self.allowed)

@@ -564,6 +564,25 @@ def test_equal_schemas_given_as_dicts_are_compiled_once(compilations):
     assert compilations == ["r"]
 
 
+@pytest.mark.spec("SUB-100", "SUB-102")
+def test_a_planned_child_is_compiled_once_for_each_format():
+    from deepagents_kernel import Kernel, make_request
+    from deepagents_kernel.testing import ScriptedChatModel
+
+    child = ScriptedChatModel(["plain", [("Answer", {"value": 2})], [("Answer", {"value": 3})]])
+    main = ScriptedChatModel([[("task", {"description": "x", "subagent_type": "r"})], "done"] * 3)
+    kernel = Kernel()
+    spec = {"name": "r", "description": "r", "model": child}
+    plan = kernel.plan(make_request(main, subagents=[spec]))
+    outer = kernel.compile(plan)
+    handle = plan.stack("main/r").handle
+    made = []
+    handle._compile_stack, compile_stack = lambda stack: made.append(stack) or compile_stack(stack), handle._compile_stack
+    outcomes = [outer.invoke(go(), config) for config in (None, with_format(Answer), with_format(Answer))]
+    assert [results(outcome)[0].text for outcome in outcomes] == ["plain", '{"value":2}', '{"value":3}']
+    assert [stack.context.response_format for stack in made] == [None, Answer]
+
+
 @pytest.mark.spec("SUB-101")
 def test_a_compiled_child_cant_be_given_a_format():
     with pytest.raises(ValueError, match="compiled already"):

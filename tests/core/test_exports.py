@@ -10,13 +10,7 @@ import deepagents_kernel.backends
 import deepagents_kernel.middleware
 import deepagents_kernel.profiles
 
-SURFACE = """
-    AgentPlan AgentRequest AsyncSubAgent BackendSpec ChildStack CompiledSubAgent DeepAgentState DeepAgentsError
-    FilesystemMiddleware FilesystemPermission FsToolName GeneralPurposeSubagentProfile HarnessProfile
-    HarnessProfileConfig Kernel MiddlewareSpec PlanError PluginError PluginInfo Problem PromptPart ProviderProfile
-    Segment StackContext StackKind StackPlan SubAgent SubAgentMiddleware __version__ create_deep_agent get_kernel
-    hookimpl hookspec make_request register_harness_profile register_provider_profile
-""".split()
+SURFACE = ["AgentPlan", "AgentRequest", "AsyncSubAgent", "BackendSpec", "ChildStack", "CompiledSubAgent", "DeepAgentState", "DeepAgentsError", "FilesystemMiddleware", "FilesystemPermission", "FsToolName", "GeneralPurposeSubagentProfile", "HarnessProfile", "HarnessProfileConfig", "Kernel", "MiddlewareSpec", "PlanError", "PluginError", "PluginInfo", "Problem", "PromptPart", "ProviderProfile", "Segment", "StackContext", "StackKind", "StackPlan", "SubAgent", "SubAgentMiddleware", "__version__", "create_deep_agent", "get_kernel", "hookimpl", "hookspec", "make_request", "register_harness_profile", "register_provider_profile"]
 
 
 def test_the_public_surface_is_exactly_this():
@@ -27,7 +21,8 @@ def test_the_public_surface_is_exactly_this():
 
 
 @pytest.mark.parametrize(
-    "door", [deepagents_kernel, deepagents_kernel.backends, deepagents_kernel.middleware, deepagents_kernel.profiles]
+    "door",
+    [deepagents_kernel, deepagents_kernel.backends, deepagents_kernel.middleware, deepagents_kernel.profiles],
 )
 def test_every_name_of_a_door_can_be_had(door):
     assert door.__all__

@@ -215,5 +215,7 @@ def test_third_party_tail_entries_follow_the_profiles_extras():
 
 
 def test_stand_ins_stand_only_for_plugins_that_are_not_here():
-    assert not {"middleware.summarization", "middleware.skills", "middleware.memory"} & set(load_table().plugins)
+    assert not {"middleware.summarization", "middleware.skills", "middleware.memory"} & set(
+        load_table().plugins
+    )
     assert named("X").name == "X"

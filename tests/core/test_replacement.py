@@ -3,7 +3,15 @@
 import pytest
 from standins import SummarizationMiddleware, full_table, make, named, names, orders
 
-from deepagents_kernel import HarnessProfile, Kernel, MiddlewareSpec, PlanError, Segment, hookimpl, make_request
+from deepagents_kernel import (
+    HarnessProfile,
+    Kernel,
+    MiddlewareSpec,
+    PlanError,
+    Segment,
+    hookimpl,
+    make_request,
+)
 from deepagents_kernel.errors import DuplicateMiddlewareError
 from deepagents_kernel.testing import ScriptedChatModel
 
@@ -31,7 +39,12 @@ def entry(stack, name):
 @pytest.mark.spec("ASM-010", "ASM-011", "DWN-008")
 @pytest.mark.parametrize(
     "name",
-    ["SummarizationMiddleware", "PatchToolCallsMiddleware", "AnthropicPromptCachingMiddleware", "UnsupportedContentMiddleware"],
+    [
+        "SummarizationMiddleware",
+        "PatchToolCallsMiddleware",
+        "AnthropicPromptCachingMiddleware",
+        "UnsupportedContentMiddleware",
+    ],
 )
 def test_a_name_replaces_in_place_in_any_segment(plan, name):
     mine = named(name)
@@ -124,7 +137,12 @@ def test_a_passed_subagent_middleware_has_its_place_without_general_purpose_too(
 @pytest.mark.spec("ASM-032", "SUB-007")
 @pytest.mark.parametrize(
     "name",
-    ["MemoryMiddleware", "HumanInTheLoopMiddleware", "UnsupportedContentMiddleware", "_ParentNotifierMiddleware"],
+    [
+        "MemoryMiddleware",
+        "HumanInTheLoopMiddleware",
+        "UnsupportedContentMiddleware",
+        "_ParentNotifierMiddleware",
+    ],
 )
 def test_some_slots_are_not_inherited_by_general_purpose(plan, name):
     mine = named(name)
@@ -142,7 +160,9 @@ def test_new_middleware_reaches_neither_general_purpose_nor_declared_children(pl
 @pytest.mark.spec("ASM-033", "SUB-015")
 def test_a_declared_child_takes_replacements_from_its_own_middleware_only(plan):
     parents, own = named("SummarizationMiddleware"), named("SummarizationMiddleware")
-    found = plan(middleware=[parents], subagents=[DECLARED, {**DECLARED, "name": "e", "middleware": [own, make("C")]}])
+    found = plan(
+        middleware=[parents], subagents=[DECLARED, {**DECLARED, "name": "e", "middleware": [own, make("C")]}]
+    )
     assert type(entry(found.main.child("d"), "SummarizationMiddleware").instance) is SummarizationMiddleware
     assert entry(found.main.child("e"), "SummarizationMiddleware").instance is own
     assert names(found.main.child("e")) == "FS SUM PTC C AC UC"
@@ -151,9 +171,7 @@ def test_a_declared_child_takes_replacements_from_its_own_middleware_only(plan):
 @pytest.mark.spec("ASM-034", "ASM-035", "ASM-036", "FORK-014")
 def test_a_fork_inherits_everything_by_name(plan):
     a, b, summary, mine = make("A"), make("B"), named("SummarizationMiddleware"), named("B")
-    found = plan(
-        middleware=[summary, a, b, make("C")], subagents=[{**FORK, "middleware": [mine, make("D")]}]
-    )
+    found = plan(middleware=[summary, a, b, make("C")], subagents=[{**FORK, "middleware": [mine, make("D")]}])
     fork = found.main.child("f")
     assert names(fork) == "FS Fork SUM PTC A B C D AC UC"
     assert entry(fork, "SummarizationMiddleware").instance is summary
@@ -232,7 +250,9 @@ class Takeover:
 
     @hookimpl
     def deepagents_middleware(self):
-        return MiddlewareSpec(self.cls.__name__, self.cls, lambda _: self.cls(), replaces="SummarizationMiddleware")
+        return MiddlewareSpec(
+            self.cls.__name__, self.cls, lambda _: self.cls(), replaces="SummarizationMiddleware"
+        )
 
 
 def test_a_plugin_takes_over_a_slot():
@@ -249,7 +269,9 @@ def test_a_plugin_takes_over_a_slot():
 def test_two_plugins_that_take_over_one_slot_are_an_error():
     plugins = [("middleware.better", Takeover()), ("middleware.other", Takeover("Other"))]
     kernel = Kernel(plugins, builtins=full_table())
-    with pytest.raises(PlanError, match=r"middleware.better and middleware.other both replace SummarizationMiddleware"):
+    with pytest.raises(
+        PlanError, match=r"middleware.better and middleware.other both replace SummarizationMiddleware"
+    ):
         kernel.plan(make_request(ScriptedChatModel(["done"])))
 
 

@@ -42,7 +42,9 @@ def plan(kernel):
 def described(stack):
     return {
         item.name if hasattr(item, "name") else tool_name(item): (
-            item.description if hasattr(item, "description") else (item.get("function") or item)["description"]
+            item.description
+            if hasattr(item, "description")
+            else (item.get("function") or item)["description"]
         )
         for item in stack.context.tools
     }
@@ -97,7 +99,9 @@ def test_built_in_tools_take_the_overrides_and_ignore_an_empty_one(plan):
 def test_the_task_override_is_filled_in_literally(plan):
     def description(text):
         found = plan(None, {"task": text}, subagents=[{"name": "d", "description": "does d"}])
-        task = next(entry for entry in found.main.entries if entry.name == "SubAgentMiddleware").instance.tools[0]
+        task = next(
+            entry for entry in found.main.entries if entry.name == "SubAgentMiddleware"
+        ).instance.tools[0]
         return task.description
 
     filled = description('x {"a"} {other} {available_agents}')

@@ -55,7 +55,18 @@ def compile_with_langchain(stack: StackPlan) -> Any:
             "debug": request.debug,
             "cache": request.cache,
         }
-    return host.create_agent(**arguments)
+    graph = host.create_agent(**arguments)
+    return graph if main else _without_limit(graph)
+
+
+def _without_limit(graph: Any) -> Any:
+    """The graph without the limit of 9,999 steps that the host binds, which would win over the caller's."""
+    from langgraph.pregel import Pregel
+
+    if not isinstance(graph, Pregel) or graph.config is None:
+        return graph
+    kept = {key: value for key, value in graph.config.items() if key != "recursion_limit"}
+    return graph.copy({"config": kept})
 
 
 def bound_config(stack: StackPlan, settings: KernelSettings) -> dict[str, Any]:

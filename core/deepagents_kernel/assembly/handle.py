@@ -23,7 +23,8 @@ class GraphHandle:
 
     def __init__(self, compile_stack: Callable[[StackPlan], Any]) -> None:
         self._compile_stack = compile_stack
-        self._lock = threading.Lock()
+        # Reentrant: a compile hook that asks for the graph it is making recurses, which ends; it would hang.
+        self._lock = threading.RLock()
         self._stack: StackPlan | None = None
         self._graph: Any = None
         self.compilations = 0
@@ -36,6 +37,10 @@ class GraphHandle:
     def compiled(self) -> bool:
         """Whether the graph exists already."""
         return self._graph is not None
+
+    def compile(self, stack: StackPlan) -> Any:
+        """Another graph: of a stack that was evolved from this handle's, compiled now and not kept."""
+        return self._compile_stack(stack)
 
     def graph(self) -> Any:
         """The compiled graph; compiles it now if nobody did before."""

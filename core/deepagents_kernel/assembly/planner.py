@@ -36,6 +36,7 @@ from deepagents_kernel.assembly.tools import (
 from deepagents_kernel.assembly.verify import (
     placed,
     verify_children,
+    verify_message_channel,
     verify_middleware,
     verify_model,
     verify_order,
@@ -283,6 +284,8 @@ class _Planner:
             *verify_middleware(stack.entries),
             *verify_state(stack.entries, stack.state_schema),
         ]
+        if stack.context.parent is None:
+            found += verify_message_channel(stack.state_schema)
         self.problems += placed(found, stack.path)
 
     def _check_coverage(self, main: _Branch) -> None:

@@ -107,6 +107,26 @@ def placed(problems: Iterable[Problem], stack: str) -> list[Problem]:
     return [problem.at(stack) for problem in problems]
 
 
+def verify_message_channel(state_schema: Any) -> Iterator[Problem]:
+    """The messages of a base schema are stored as what each step added, or every checkpoint holds them all."""
+    from langgraph.channels import DeltaChannel
+
+    from deepagents_kernel.contracts.private_state import UnresolvableSchemaError
+    from deepagents_kernel.contracts.schema_conflicts import schema_channels
+
+    try:
+        channels = schema_channels(state_schema)
+    except UnresolvableSchemaError:
+        return  # reported with the others
+    hint = "extend deepagents_kernel.DeepAgentState and leave its messages as they are"
+    if "messages" not in channels:
+        text = f"state_schema= {state_schema.__name__} has no key 'messages'"
+        yield Problem(text, hint=hint, error=PlanTypeError)
+    elif not isinstance(channels["messages"], DeltaChannel):
+        text = f"state_schema= {state_schema.__name__} stores all messages in every checkpoint"
+        yield Problem(text, hint=hint, severity="warning")
+
+
 def _is_node(middleware: Any) -> bool:
     from langchain.agents.middleware import AgentMiddleware
 

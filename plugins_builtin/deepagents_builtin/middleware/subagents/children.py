@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from attrs import evolve
+
 from deepagents_builtin.middleware.subagents.errors import ResponseFormatError
 from deepagents_builtin.middleware.subagents.response_format import FormatCache
 from deepagents_kernel.contracts.subagents import spec_kind
@@ -101,20 +103,28 @@ class PlannedChild:
         self.description = description
         self._stack = stack
         self._graph: Any = None
+        self._formats: FormatCache[Any] = FormatCache(self._compile)
 
     def graph(self) -> Any:
         """The graph of the planned stack."""
         if self._graph is None:
-            if self._stack is None:
-                msg = f"subagent {self.name!r} is still being planned"
-                raise RuntimeError(msg)
-            self._graph = bounded_by_caller(self._stack.handle.graph())
+            self._graph = bounded_by_caller(self._planned().handle.graph())
         return self._graph
 
-    def graph_for(self, response_format: Any) -> Any:  # noqa: ARG002 - the interface's argument
-        """Not possible yet: a plan compiles each of its stacks in one form only."""
-        reason = "its plan fixes its response format; set `response_format` in its spec"
-        raise ResponseFormatError(self.name, reason)
+    def graph_for(self, response_format: Any) -> Any:
+        """The graph of the planned stack with another response format."""
+        return self._formats.get(response_format)
+
+    def _compile(self, response_format: Any) -> Any:
+        stack = self._planned()
+        changed = evolve(stack, context=evolve(stack.context, response_format=response_format))
+        return bounded_by_caller(stack.handle.compile(changed))
+
+    def _planned(self) -> StackPlan:
+        if self._stack is None:
+            msg = f"subagent {self.name!r} is still being planned"
+            raise RuntimeError(msg)
+        return self._stack
 
 
 def standalone_children(
