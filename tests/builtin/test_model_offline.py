@@ -284,6 +284,17 @@ def test_it_follows_next_offsets_and_reads_each_line_once():
     assert offsets == [*range(0, min(count, 70 * reading.MAX_WINDOWS), 70)]
 
 
+def test_it_pages_without_knowing_the_length_of_a_file():
+    work = Workspace({"/a.txt": "x\n"})
+    pages = {
+        0: "@@ lines 1-2 | next offset 2 | truncated due to size @@\na\nb",
+        2: "@@ lines 3-3 @@\nc",
+    }
+    work.read = lambda path, offset, limit: pages[offset]
+    work.run()
+    assert outline(work.report) == {"/a.txt": (3, 6, 6)}
+
+
 def test_changing_one_tool_result_changes_the_report():
     files = tree(5)
     before, after = Workspace(files), Workspace(files)

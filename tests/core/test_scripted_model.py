@@ -191,7 +191,16 @@ def test_usage_is_deterministic():
     assert ScriptedChatModel([own]).invoke("x").usage_metadata == own.usage_metadata
 
 
-def test_parallel_agents_share_one_script():
+@pytest.fixture
+def eager_threads():
+    """Let threads interrupt each other as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def test_parallel_agents_share_one_script(eager_threads):
     model = ScriptedChatModel([("add", {"a": n, "b": 0}) for n in range(400)])
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: model.invoke("x"), range(400)))

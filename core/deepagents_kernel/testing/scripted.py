@@ -145,7 +145,7 @@ class ScriptedChatModel(LocalChatModel):
             ScriptExhaustedError: there is none.
             BaseException: the turn is an exception.
         """
-        if True:
+        with self._lock:
             if self.record:
                 self._requests.append(_request(messages, tools, options))
             position = self._played
