@@ -228,7 +228,6 @@ def test_older_file_data_can_be_read():
     assert show(ReadResult(file_data={"content": ["a", "b"]})).text == "@@ lines 1-2 @@\na\nb"
 
 
-@pytest.mark.spec("BY-011")
 def test_another_encoding_is_named_above_the_header():
     result = window("café\n", 1, 1, 1, source_encoding="latin-1")
     assert show(result).text == "[decoded from latin-1]\n@@ lines 1-1 of 1 @@\ncafé"
@@ -272,11 +271,11 @@ def test_the_cut_counts_from_the_offset():
 
 @pytest.mark.spec("PAG-022")
 def test_what_a_backend_adds_behind_the_window_is_no_line():
-    content = "".join(f"line {number}\n" for number in range(10)) + "B" * 1000
-    text = show(window(content, 1, 10, 99, 10), budget=1000).text
-    assert "@@ lines 1-10 of 99 | next offset 10 | truncated due to size @@\nline 0\n" in text
-    assert text.endswith("line 9")
-    assert "BBB" not in text
+    lines = "".join(f"line {number}\n" for number in range(10))
+    for remark in ("B" * 1000, "BBB\n" * 300):
+        text = show(window(lines + remark, 1, 10, 99, 10), budget=1000).text
+        assert "@@ lines 1-10 of 99 | next offset 10 | truncated due to size @@\nline 0\n" in text
+        assert text.endswith("line 9")
 
 
 @pytest.mark.spec("PAG-023", "BY-015")

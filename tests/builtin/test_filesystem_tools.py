@@ -12,6 +12,7 @@ from langchain.agents import create_agent
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
+from deepagents_builtin.backends.filesystem.backend import FilesystemBackend
 from deepagents_builtin.middleware.filesystem import constants, workers
 from deepagents_builtin.middleware.filesystem.boundary import describe
 from deepagents_builtin.middleware.filesystem.middleware import FilesystemMiddleware
@@ -258,7 +259,7 @@ def test_arguments_are_checked_before_the_tool_runs(loop):
     assert backend.calls == [("read", "/a", 0, 2)]
 
 
-@pytest.mark.spec("FS-025", "BK-037")
+@pytest.mark.spec("FS-025")
 @pytest.mark.parametrize("error", [ValueError("bad luck"), OSError(13, "bad luck"), RuntimeError("bad luck")])
 def test_whatever_a_backend_raises_is_an_error_result(loop, error):
     answers = loop(*EVERY_CALL, backend=failing(error))
@@ -496,7 +497,7 @@ def test_edit_replaces_one_occurrence_or_all(loop):
     assert "'foo'" in none.content
 
 
-@pytest.mark.spec("FS-048", "BY-008", "BK-085")
+@pytest.mark.spec("FS-048", "BY-008")
 def test_an_edit_must_change_something(loop):
     backend = failing(AssertionError("asked"))
     answer = loop.one("edit_file", {"file_path": "/a", "old_string": "x", "new_string": "x"}, backend=backend)
@@ -571,6 +572,43 @@ def test_a_hint_that_cannot_be_made_hides_nothing(loop, read):
     backend = Answers(edit=EditResult(error="not found"), read=read)
     answer = loop.one("edit_file", {"file_path": "/a", "old_string": "x", "new_string": "y"}, backend=backend)
     assert (answer.status, answer.content) == ("error", "not found")
+
+
+@pytest.mark.spec("FS-041")
+def test_listing_what_is_no_folder(loop, tmp_path):
+    (tmp_path / "a.txt").write_text("x", encoding="utf-8")
+    for path, code in (("/nowhere", "path_not_found"), ("/a.txt", "not_a_directory")):
+        answer = loop.one("ls", {"path": path}, backend=FilesystemBackend(tmp_path))
+        assert answer.status == "error"
+        assert code in answer.content
+        answer = loop.one("ls", {"path": path}, files={"/a.txt": "x"})
+        assert (answer.status, answer.content) == ("success", "No files found")
+
+
+@pytest.mark.spec("FS-058", "FS-059", "BY-002")
+def test_odd_names_and_links_on_a_disk(loop, tmp_path):
+    root, outside = tmp_path / "root", tmp_path / "outside.txt"
+    root.mkdir()
+    outside.write_text("secret", encoding="utf-8")
+    (root / "foo..bar.txt").write_text("x\n", encoding="utf-8")
+    (root / "out").symlink_to(outside)
+    (root / "loop").symlink_to("loop")
+    listing, dots, *refused = loop(
+        ("ls", {"path": "/"}),
+        ("read_file", {"file_path": "/foo..bar.txt"}),
+        ("read_file", {"file_path": "/out"}),
+        ("write_file", {"file_path": "/out", "content": "y"}),
+        ("edit_file", {"file_path": "/out", "old_string": "secret", "new_string": "y"}),
+        ("read_file", {"file_path": "/loop"}),
+        ("read_file", {"file_path": "/a\0"}),
+        backend=FilesystemBackend(root),
+    )
+    # A link stands under its own name, whatever it leads to.
+    assert listing.content == "['/foo..bar.txt', '/loop', '/out']"
+    assert dots.content == "@@ lines 1-1 of 1 @@\nx"
+    assert {answer.status for answer in refused} == {"error"}
+    assert not any(str(tmp_path) in answer.content or "secret'" in answer.content for answer in refused)
+    assert outside.read_text(encoding="utf-8") == "secret"
 
 
 # --- glob -----------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from deepagents_kernel.assembly.handle import GraphHandle
 from deepagents_kernel.assembly.plan import AgentPlan, Entry, StackPlan
 from deepagents_kernel.assembly.request import make_request
 from deepagents_kernel.assembly.specs import Segment, StackKind
+from deepagents_kernel.contracts.state import DeepAgentState
 from deepagents_kernel.errors import PlanError, PlanKeyError, PlanTypeError, PlanWarning, UnsupportedPlanError
 from deepagents_kernel.hookspecs import PROJECT, hookimpl
 from deepagents_kernel.kernel import Kernel
@@ -437,7 +438,7 @@ def test_the_callers_limit_bounds_a_planned_child():
 
 @pytest.mark.spec("SUB-021", "ASM-069")
 def test_the_state_schema_of_a_request_reaches_planned_children():
-    class Extended(AgentState):
+    class Extended(DeepAgentState):
         extra: str
 
     def read(runtime: ToolRuntime[Any, Any]) -> str:

@@ -158,6 +158,12 @@ def test_warnings_are_shown_with_their_way_out():
     assert "warning    main: no tool is called 'lss' (nearest: ls)\n" in rendered([warning])
 
 
+def test_a_long_list_goes_on_below_its_beginning():
+    text = rendered(skills=[f"/skills/{number}/" for number in range(20)])
+    first, second, *_ = (line for line in text.splitlines() if "/skills/" in line)
+    assert second.index("/skills/") == first.index("/skills/") == 13
+
+
 @pytest.mark.parametrize("length", [10, 300, 5000])
 def test_every_line_fits_100_columns(length):
     text = rendered(

@@ -255,9 +255,16 @@ def test_private_fields_go_by_their_public_name():
     assert structure(Secret, {"token": 3}, "x", "here") == Secret(3)
 
 
-def test_a_class_that_is_no_attrs_class_is_refused():
-    with pytest.raises(SettingsError, match="attrs"):
-        tiny.kernel({"middleware.x": recorder({}, dict)}, settings={"middleware.x": {"a": 1}})
+def test_settings_classes_are_attrs_classes_with_a_default_for_each_field():
+    @frozen
+    class Demanding:
+        token: str
+
+    for cls, fact in ((dict, "attrs"), ("Limits", "attrs"), (Limits(), "attrs"), (Demanding, "token")):
+        with pytest.raises(PluginError) as caught:
+            tiny.kernel({"middleware.x": tiny.plugin(PluginInfo(settings=cls))})
+        assert caught.value.plugin == "middleware.x"
+        assert fact in caught.value.reason
 
 
 def test_two_plugins_do_not_share_a_settings_class():

@@ -61,23 +61,6 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
     return _with_sources(evolve(context, tools=tools), parent, child.kind)
 
 
-def inherited_middleware(
-    parent: StackContext, child: ChildStack, heritable: frozenset[str]
-) -> tuple[Any, ...]:
-    """What a child takes over of its parent's caller-given middleware: the caller's original objects.
-
-    Args:
-        parent: the context of the parent.
-        child: says how much is inherited.
-        heritable: names of the child's own slots that may be filled this way.
-    """
-    if child.inherit == "all":
-        return parent.middleware
-    if child.inherit == "slots":
-        return tuple(item for item in parent.middleware if getattr(item, "name", None) in heritable)
-    return ()
-
-
 def _with_sources(context: StackContext, parent: StackContext, kind: StackKind) -> StackContext:
     """Skills and memory: general-purpose has the parent's skills, a fork both, a declared child its own."""
     if kind is StackKind.SUBAGENT:

@@ -74,7 +74,9 @@ def merge(entries: Sequence[Entry], items: Sequence[Given]) -> tuple[Entry, ...]
         replacement = own.get(item.name) if item.origin == "inherited" else None
         novel.append(replacement or item)
     merged = [_filled(entry, fillers) for entry in entries]
-    added = [given_entry(item.middleware, item.name, Segment.USER, item.origin, item.source) for item in novel]
+    added = [
+        given_entry(item.middleware, item.name, Segment.USER, item.origin, item.source) for item in novel
+    ]
     cut = sum(entry.segment <= Segment.USER for entry in merged)
     return (*merged[:cut], *added, *merged[cut:])
 

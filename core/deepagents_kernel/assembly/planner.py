@@ -6,11 +6,11 @@ order and gathers their problems, so that a user sees everything that is wrong a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, frozen
 
-from deepagents_kernel.assembly.context import StackContext
+from deepagents_kernel.assembly.context import Contribution, StackContext
 from deepagents_kernel.assembly.contexts import child_context
 from deepagents_kernel.assembly.exclude import unmatched
 from deepagents_kernel.assembly.features import demands, unserved
@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
     from deepagents_kernel.assembly.request import AgentRequest
     from deepagents_kernel.kernel import Kernel
+
+RecordT = TypeVar("RecordT")
 
 #: A plugin that answers every stack with another child stack would never end.
 MAX_DEPTH = 8
@@ -111,9 +113,7 @@ class _Planner:
     def _main_context(self) -> StackContext:
         request = self.request
         model, spec, registry_profile = self._resolve_model(request.model)
-        profile = (
-            registry_profile if request.profile is None else self._overlaid(registry_profile, request.profile)
-        )
+        profile = registry_profile if request.profile is None else overlay(registry_profile, request.profile)
         context = StackContext(
             kind=StackKind.MAIN,
             name="main",
@@ -144,9 +144,6 @@ class _Planner:
         resolved = self.kernel.resolve_model(model)
         return resolved, "", harness_for_model(self.kernel.profiles, resolved)
 
-    def _overlaid(self, ref: ProfileRef, profile: Any) -> ProfileRef:
-        return overlay(ref, profile)
-
     def _resolve_backend(self, backend: Any) -> Any:
         if backend is None:
             return self.kernel.default_backend(self.settings)
@@ -170,19 +167,16 @@ class _Planner:
         extra = [item.value for item in self._collect("deepagents_tools", context)]
         overrides = context.profile.profile.tool_description_overrides
         where = "tools=" if context.parent is None else f"tools of sub-agent {context.name}"
-        tools, problems = as_tools((*context.tools, *rewrite_descriptions(extra, overrides)), where, self.made_tools)
+        tools, problems = as_tools(
+            (*context.tools, *rewrite_descriptions(extra, overrides)), where, self.made_tools
+        )
         inherited = context.parent is not None and "tools" not in context.spec
         # What is wrong with inherited tools was reported where they were given.
         self.problems += [] if inherited and not extra else placed(problems, context.path)
         return evolve(context, tools=tools)
 
     def _requested_children(self, context: StackContext) -> tuple[ChildStack, ...]:
-        found = []
-        for item in self._collect("deepagents_child_stacks", context):
-            if not isinstance(item.value, ChildStack):
-                reason = f"returned {type(item.value).__name__}; a ChildStack is expected"
-                raise HookError(item.plugin, "deepagents_child_stacks", context.path, reason)
-            found.append(item.value)
+        found = self._records("deepagents_child_stacks", context, ChildStack)
         self.problems += placed(verify_children([child.name for child in found], context), context.path)
         if found and context.path.count("/") >= MAX_DEPTH:
             text = f"child stacks are nested more than {MAX_DEPTH} deep"
@@ -215,17 +209,23 @@ class _Planner:
             authored = None
         if context.kind is StackKind.FORK:
             return fork_prompt(parent_prompt, authored)
-        parts = [item.value for item in self._collect("deepagents_system_prompt", context)]
-        for part in parts:
-            if not isinstance(part, PromptPart):
-                raise HookError("?", "deepagents_system_prompt", context.path, "a PromptPart is expected")
+        parts = self._records("deepagents_system_prompt", context, PromptPart)
         if context.kind is StackKind.MAIN:
             return main_prompt(context.request.system_prompt, profile, parts)
         if context.kind is StackKind.GENERAL_PURPOSE:
             return general_purpose_prompt(authored, profile, parts)
         return subagent_prompt(authored, profile, parts)
 
-    def _collect(self, hook: str, context: StackContext) -> Sequence[Any]:
+    def _records(self, hook: str, context: StackContext, kind: type[RecordT]) -> list[RecordT]:
+        """The records of a collect hook, all of one type."""
+        contributions = self._collect(hook, context)
+        for item in contributions:
+            if not isinstance(item.value, kind):
+                reason = f"returned {type(item.value).__name__}; a {kind.__name__} is expected"
+                raise HookError(item.plugin, hook, context.path, reason)
+        return [item.value for item in contributions]
+
+    def _collect(self, hook: str, context: StackContext) -> Sequence[Contribution]:
         try:
             return self.kernel.calls.collect(hook, context=context, at=context.path)
         except PlanError as error:

@@ -58,7 +58,7 @@ def rewrite_descriptions(tools: Sequence[Any], overrides: Mapping[str, str]) -> 
 
 
 def stack_tools(stack: StackPlan) -> tuple[ToolRow, ...]:
-    """Every tool of a stack as the model is offered them; of one name the later one, in the first one's place."""
+    """Every tool of a stack as its model is offered them; of one name the later, in the first one's place."""
     rows: dict[str, ToolRow] = {}
     provider_tools = []
     for entry in stack.entries:
@@ -90,7 +90,7 @@ def as_tools(
     Args:
         tools: tools in any form.
         where: whose they are, for the reader.
-        made: tools that were made of functions already, by ``id`` of the function, which the caller keeps alive.
+        made: tools that were made of functions already, by ``id`` of the function, which has to live.
     """
     made = {} if made is None else made
     converted = []

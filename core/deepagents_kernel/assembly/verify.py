@@ -108,7 +108,7 @@ def placed(problems: Iterable[Problem], stack: str) -> list[Problem]:
 
 
 def verify_message_channel(state_schema: Any) -> Iterator[Problem]:
-    """The messages of a base schema are stored as what each step added, or every checkpoint holds them all."""
+    """The messages of a base schema are stored as what each step added, or checkpoints hold them all."""
     from langgraph.channels import DeltaChannel
 
     from deepagents_kernel.contracts.private_state import UnresolvableSchemaError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 import traceback
 from typing import TYPE_CHECKING, Any, cast
@@ -78,10 +77,6 @@ class App(click.Group):
         except (KeyboardInterrupt, click.Abort):
             call.output.error("interrupted")
             return ExitCode.INTERRUPTED
-        except BrokenPipeError:
-            # Whoever read our output has left (`| head`): nothing to say, and nobody to say it to.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return ExitCode.FAILED
         except Exception as error:
             return _report(error, call)
         return result if isinstance(result, int) else ExitCode.OK

@@ -41,4 +41,4 @@ def _leave(code: int) -> None:
             stream.flush()
         except OSError:
             continue
-    os._exit(code)
+    sys.exit(code)

@@ -32,8 +32,8 @@ class Output:
     """
 
     def __init__(self) -> None:
-        self._out = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
-        self._err = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
+        self._out = Console(file=sys.stdout, highlight=False)
+        self._err = Console(file=sys.stderr, highlight=False)
 
     def line(self, text: str, style: str = "") -> None:
         """Write a line of a result, as long as it is."""

@@ -90,7 +90,7 @@ def _compare(call: Call, a: dict[str, Any], b: dict[str, Any]) -> int:
 
     for line in diff(a, b):
         call.output.line(line)
-    if True:
+    if a["fingerprint"] == b["fingerprint"]:
         call.output.line(f"unchanged: {b['fingerprint']}")
         return ExitCode.OK
     call.output.line(f"changed: {a['fingerprint']} -> {b['fingerprint']}")

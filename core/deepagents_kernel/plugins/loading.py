@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from attrs import NOTHING, fields, has
+
 from deepagents_kernel.errors import PluginError, nearest_hint
 from deepagents_kernel.plugins.info import PluginRecord
 from deepagents_kernel.plugins.registration import check_plugin_name, plugin_info
@@ -88,8 +90,18 @@ def _check_relations(records: Mapping[str, PluginRecord]) -> None:
             if other in records:
                 raise PluginError(record.name, f"it can't be together with {other}", "disable one of them")
         if record.info.settings is not None:
+            _check_settings_class(record.name, record.info.settings)
             owner = owners.setdefault(record.info.settings, record.name)
             if owner != record.name:
                 raise PluginError(
                     record.name, f"its settings class is that of {owner}", "give it a class of its own"
                 )
+
+
+def _check_settings_class(name: str, cls: Any) -> None:
+    if not isinstance(cls, type) or not has(cls):
+        raise PluginError(name, f"settings={cls!r:.60} is not an attrs class", "decorate it with @attrs.frozen")
+    for attribute in fields(cls):
+        if attribute.init and attribute.default is NOTHING:
+            reason = f"{cls.__name__}.{attribute.name} has no default"
+            raise PluginError(name, reason, "settings nobody set have to come from somewhere: give it a default")

@@ -11,13 +11,9 @@ import functools
 import os
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from attrs import evolve, frozen
 from wcmatch import glob as wcglob
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: Folders that are passed over wherever they are.
 IGNORED_FOLDERS = frozenset({".git", ".hg", ".svn", ".bzr", ".jj", "_darcs", "CVS", "node_modules", ".venv"})
@@ -32,18 +28,36 @@ _FLAGS = wcglob.GLOBSTAR | wcglob.DOTMATCH | wcglob.FORCEUNIX | wcglob.CASE
 
 
 @frozen
-class Rule:
-    """Consecutive lines that all ignore, or all take back, as expressions over paths relative to their file."""
+class Line:
+    """A line of an ignore file.
+
+    Attributes:
+        negated: takes back what lines above ignore.
+        folders_only: names folders, not files.
+        by_name: matched against the name at any depth, not against the path from the file's folder.
+        pattern: the glob.
+    """
 
     negated: bool
-    anything: re.Pattern[str] | None
-    folders: re.Pattern[str] | None
+    folders_only: bool
+    by_name: bool
+    pattern: str
 
-    def matches(self, path: str, *, is_folder: bool) -> bool:
-        """Whether one of the lines names *path*."""
-        if self.anything is not None and self.anything.match(path):
-            return True
-        return is_folder and self.folders is not None and self.folders.match(path) is not None
+
+@frozen
+class Rule:
+    """Consecutive lines that all ignore, or all take back, joined to as few expressions as can be."""
+
+    negated: bool
+    expressions: tuple[tuple[bool, bool, re.Pattern[str]], ...]
+
+    def matches(self, path: str, name: str, *, is_folder: bool) -> bool:
+        """Whether one of the lines names *path*, relative to the folder of their file."""
+        return any(
+            expression.match(name if by_name else path)
+            for folders_only, by_name, expression in self.expressions
+            if is_folder or not folders_only
+        )
 
 
 @frozen
@@ -68,12 +82,13 @@ class IgnoreRules:
 
     def ignores(self, path: str, *, is_folder: bool) -> bool:
         """Whether a search passes over *path*, spelt as in :meth:`below` but without a final slash."""
-        if is_folder and path.rpartition("/")[2] in IGNORED_FOLDERS:
+        name = path.rpartition("/")[2]
+        if is_folder and name in IGNORED_FOLDERS:
             return True
         for start, rules in reversed(self.layers):
             relative = path[start:]
             for rule in reversed(rules):
-                if rule.matches(relative, is_folder=is_folder):
+                if rule.matches(relative, name, is_folder=is_folder):
                     return not rule.negated
         return False
 
@@ -90,34 +105,31 @@ def _read(directory: int) -> str:
 @functools.lru_cache(maxsize=64)
 def _parse(text: str) -> tuple[Rule, ...]:
     lines = [parsed for line in text.splitlines() if (parsed := _parse_line(line))]
-    rules: list[Rule] = []
-    for negated, group in groupby(lines, key=lambda line: line[0]):
-        patterns = list(group)
-        anything = _one_expression(pattern for _, folders_only, pattern in patterns if not folders_only)
-        folders = _one_expression(pattern for _, folders_only, pattern in patterns if folders_only)
-        rules.append(Rule(negated, anything, folders))
-    return tuple(rules)
+    return tuple(
+        _rule(negated, list(group)) for negated, group in groupby(lines, key=lambda line: line.negated)
+    )
 
 
-def _parse_line(line: str) -> tuple[bool, bool, str] | None:
+def _rule(negated: bool, lines: list[Line]) -> Rule:  # noqa: FBT001 - a key and its group, as groupby gives them
+    kinds: dict[tuple[bool, bool], list[str]] = {}
+    for line in lines:
+        expression = _translate(line.pattern)
+        if expression:
+            kinds.setdefault((line.folders_only, line.by_name), []).append(expression)
+    return Rule(negated, tuple((*kind, re.compile("|".join(found))) for kind, found in kinds.items()))
+
+
+def _parse_line(line: str) -> Line | None:
     line = re.sub(r"(?<!\\)\s+$", "", line)
     if not line or line.startswith("#") or len(line) > _MAX_PATTERN_LENGTH:
         return None
     negated = line.startswith("!")
-    pattern = line[negated:]
-    folders_only = pattern.endswith("/")
-    pattern = pattern.rstrip("/")
+    bare = line[negated:].rstrip("/")
     # A slash inside ties a pattern to the folder of its file; without one it holds at any depth.
-    anchored = "/" in pattern
-    pattern = pattern.lstrip("/")
+    pattern = bare.lstrip("/")
     if not pattern or pattern.count("**") > _MAX_GLOBSTARS:
         return None
-    return negated, folders_only, pattern if anchored else f"**/{pattern}"
-
-
-def _one_expression(patterns: Iterable[str]) -> re.Pattern[str] | None:
-    expressions = [expression for pattern in patterns if (expression := _translate(pattern))]
-    return re.compile("|".join(expressions)) if expressions else None
+    return Line(negated, folders_only=line.endswith("/"), by_name="/" not in bare, pattern=pattern)
 
 
 def _translate(pattern: str) -> str:

@@ -175,12 +175,12 @@ class _Grep:
         """Search one file; whether to go on with the next."""
         try:
             flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-            with os.fdopen(os.open(name, flags, dir_fd=directory), "rb") as file:
+            with os.fdopen(os.open(name, flags, dir_fd=directory), "rb", buffering=0) as file:
                 facts = os.fstat(file.fileno())
                 if not stat.S_ISREG(facts.st_mode) or facts.st_size > self._search.max_file_size:
                     self._skipped.append(path)
                     return True
-                content = file.read(self._search.max_file_size)
+                content = file.readall()
         except FileNotFoundError:
             return True
         except OSError as error:

@@ -145,6 +145,7 @@ def _cut_within_line(page: Page, notes: Sequence[str], file_path: str, budget: i
 
 
 def _is_whole_file(result: ReadResult) -> bool:
+    # A window of a file of unknown length proves nothing about the rest of it.
     if result.start_line is None:
         return True
-    return result.start_line == 1 and result.total_lines is not None and result.total_lines == result.end_line
+    return result.start_line == 1 and result.total_lines == result.end_line
