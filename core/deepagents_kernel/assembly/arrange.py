@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deepagents_kernel.assembly.plan import Entry
+    from deepagents_kernel.assembly.specs import MiddlewareSpec
 
 # Where an entry is heading: index of the entry that it stands at, how far ahead of that one, its own index.
 _Key = tuple[int, int, int]
@@ -35,31 +36,41 @@ def arrange(entries: Sequence[Entry], guard_name: str = "") -> tuple[tuple[Entry
     ordered: list[Entry] = []
     for segment in Segment:
         members = [entry for entry in entries if entry.segment is segment]
-        cycle = _cycle(members)
+        edges = constraint_edges(members)
+        cycle = _cycle(members, edges)
         if cycle:
             problems.append(_cycle_problem(cycle))
             ordered += members
         else:
-            ordered += _sort(members)
+            ordered += _sort(members, edges)
     return tuple(ordered), tuple(problems)
 
 
 def constraint_edges(entries: Sequence[Entry]) -> list[tuple[int, int, int]]:
     """``(earlier, later, declarer)`` for every constraint between two of *entries*, by index."""
+    wishes = _wishes(entries)
+    if not wishes:
+        return []
     index = {name: position for position, entry in enumerate(entries) for name in (entry.name, entry.slot)}
     edges = []
-    for position, entry in enumerate(entries):
-        if entry.spec is None:
-            continue
-        earlier = [index[name] for name in entry.spec.after if name in index]
-        later = [index[name] for name in entry.spec.before if name in index]
+    for position, _, spec in wishes:
+        earlier = [index[name] for name in spec.after if name in index]
+        later = [index[name] for name in spec.before if name in index]
         edges += [(other, position, position) for other in earlier if other != position]
         edges += [(position, other, position) for other in later if other != position]
     return edges
 
 
-def _sort(entries: Sequence[Entry]) -> list[Entry]:
-    edges = constraint_edges(entries)
+def _wishes(entries: Sequence[Entry]) -> list[tuple[int, Entry, MiddlewareSpec]]:
+    """The entries with a constraint; most stacks have none, and every stack is asked several times."""
+    return [
+        (position, entry, entry.spec)
+        for position, entry in enumerate(entries)
+        if entry.spec is not None and (entry.spec.after or entry.spec.before)
+    ]
+
+
+def _sort(entries: Sequence[Entry], edges: Sequence[tuple[int, int, int]]) -> list[Entry]:
     if not edges:
         return list(entries)
     keys = _keys(len(entries), edges)
@@ -100,10 +111,10 @@ def _keys(count: int, edges: Sequence[tuple[int, int, int]]) -> list[_Key]:
     return keys
 
 
-def _cycle(entries: Sequence[Entry]) -> list[Entry]:
+def _cycle(entries: Sequence[Entry], edges: Sequence[tuple[int, int, int]]) -> list[Entry]:
     """A cycle of constraints as the entries on it, or an empty list."""
     followers: dict[int, list[int]] = {}
-    for earlier, later, _ in constraint_edges(entries):
+    for earlier, later, _ in edges:
         followers.setdefault(earlier, []).append(later)
     done: set[int] = set()
     for start in sorted(followers):
@@ -140,16 +151,17 @@ def _cycle_problem(cycle: Sequence[Entry]) -> Problem:
 
 
 def _segment_problems(entries: Sequence[Entry], guard_name: str) -> list[Problem]:
+    wishes = _wishes(entries)
+    if not wishes:
+        return []
     by_name = {name: entry for entry in entries for name in (entry.name, entry.slot)}
     problems = []
-    for entry in entries:
-        if entry.spec is None:
-            continue
-        if guard_name and guard_name in entry.spec.after:
+    for _, entry, spec in wishes:
+        if guard_name and guard_name in spec.after:
             hint = f"drop after=({guard_name!r},); nothing can come after the guard"
             text = f"{entry.name} asks to come after the guard ({guard_name})"
             problems.append(Problem(text, entry=entry.name, plugin=entry.plugin, hint=hint))
-        for word, names, sign in (("after", entry.spec.after, 1), ("before", entry.spec.before, -1)):
+        for word, names, sign in (("after", spec.after, 1), ("before", spec.before, -1)):
             for name in names:
                 target = by_name.get(name)
                 if target is not None and (target.segment - entry.segment) * sign > 0:

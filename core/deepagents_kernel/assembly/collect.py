@@ -50,7 +50,7 @@ def collect_slots(
     slots = [_slot(item, context) for item in contributions]
     guards = [entry for entry in slots if entry.segment is Segment.GUARD]
     guard = next((entry for entry in guards if entry.plugin == guard_plugin), None)
-    problems = [_guard_claim(entry, guard_plugin) for entry in guards if entry is not guard]
+    problems = [_guard_claim(entry, guard, guard_plugin) for entry in guards if entry is not guard]
     others = [entry for entry in slots if entry.segment is not Segment.GUARD]
     if guard is not None:
         problems += [_reserved(entry) for entry in others if entry.name == guard.name]
@@ -82,8 +82,10 @@ def _slot(item: Contribution, context: StackContext) -> Entry:
     )
 
 
-def _guard_claim(entry: Entry, guard_plugin: str) -> Problem:
+def _guard_claim(entry: Entry, guard: Entry | None, guard_plugin: str) -> Problem:
     who = f"only {guard_plugin} may fill it" if guard_plugin else "this kernel has no guard plugin"
+    if guard is not None and entry.plugin == guard_plugin:
+        who = f"it has room for one entry, and that is {guard.name}"
     return Problem(
         f"{entry.name} claims the guard segment; {who}",
         entry=entry.name,
@@ -166,13 +168,20 @@ def _unique(slots: Sequence[Entry]) -> tuple[list[Entry], list[Problem]]:
 
 def _profile_extras(context: StackContext, guard: Entry | None) -> tuple[list[Entry], list[Problem]]:
     """The profile's own middleware, materialised once for this stack."""
+    from langchain.agents.middleware import AgentMiddleware
+
     ref = context.profile
     layer = f"profile {' + '.join(ref.layers) or ref.key}"
     entries: dict[str, Entry] = {}
     problems = []
-    for middleware in ref.profile.materialize_extra_middleware():
+    try:
+        extras = ref.profile.materialize_extra_middleware()
+    except Exception as error:
+        text = f"extra_middleware of {layer} failed: {type(error).__name__}: {error}"
+        return [], [Problem(text, cause=error)]
+    for middleware in extras:
         name = getattr(middleware, "name", None)
-        if isinstance(middleware, type) or not isinstance(name, str):
+        if not isinstance(middleware, AgentMiddleware) or not isinstance(name, str) or not name:
             problems.append(not_middleware(middleware, f"extra_middleware of {layer}"))
             continue
         if name in entries:

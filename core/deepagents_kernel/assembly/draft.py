@@ -23,6 +23,7 @@ class StackDraft:
     def __init__(self, context: StackContext, entries: tuple[Entry, ...]) -> None:
         self._context = context
         self._entries = list(entries)
+        self._moved: list[str] = []
 
     @property
     def context(self) -> StackContext:
@@ -63,6 +64,7 @@ class StackDraft:
             return
         self._entries.remove(entry)
         self._entries.insert(self._index(target) + bool(after), entry)
+        self._moved.append(entry.name)
 
     def annotate(self, name: str, note: str) -> None:
         """Add a note to an entry, which the plan shows.
@@ -73,6 +75,12 @@ class StackDraft:
         index = self._index(name)
         entry = self._entries[index]
         self._entries[index] = evolve(entry, notes=(*entry.notes, note))
+
+    def sign_moves(self, plugin: str) -> None:
+        """Note on the entries moved since the last call who moved them; the planner calls this."""
+        for name in dict.fromkeys(self._moved):
+            self.annotate(name, f"moved by {plugin}")
+        self._moved.clear()
 
     def _index(self, name: str) -> int:
         for index, entry in enumerate(self._entries):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import frozen
 
 from deepagents_kernel.assembly.collect import fill, given_entry, not_middleware
+from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.assembly.specs import Segment
-from deepagents_kernel.errors import DeepAgentsError, PlanError, Problem
+from deepagents_kernel.errors import DeepAgentsError, PlanError, PlanTypeError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +47,10 @@ def given(
         except Exception as error:
             text = f"{type(middleware).__name__}.name raised {type(error).__name__}: {error}"
             problems.append(Problem(text, cause=error))
+            continue
+        if not isinstance(name, str) or not name:
+            text = f"{type(middleware).__name__}.name is {name!r:.60}, not a name ({source})"
+            problems.append(Problem(text, hint="a name is a string that is not empty", error=PlanTypeError))
             continue
         if guard_name and name == guard_name:
             hint = "give the middleware a name of its own; to hide tools use the profile's excluded_tools"
@@ -100,7 +105,7 @@ def adopt(entry: Entry, context: StackContext) -> tuple[Entry, tuple[Problem, ..
     try:
         adopted = entry.spec.adopt(entry.instance, context)
     except PlanError as error:
-        return entry, tuple(problem.at(context.path, entry.plugin) for problem in error.problems)
+        return entry, problems_of(error, context.path, entry.plugin)
     except (DeepAgentsError, ValueError, TypeError, NotImplementedError) as error:
         problem = Problem(str(error), stack=context.path, entry=entry.name, plugin=entry.plugin, cause=error)
         return entry, (problem,)

@@ -16,6 +16,7 @@ from deepagents_kernel.assembly.exclude import unmatched
 from deepagents_kernel.assembly.features import demands, unserved
 from deepagents_kernel.assembly.handle import GraphHandle
 from deepagents_kernel.assembly.plan import AgentPlan, StackPlan
+from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.assembly.prompt import (
     fork_prompt,
     general_purpose_prompt,
@@ -191,7 +192,7 @@ class _Planner:
         try:
             context = child_context(parent, child, self._resolve_model)
         except PlanError as error:
-            self.problems += placed(error.problems, path)
+            self.problems += problems_of(error, path)
             return None
         except HookError:
             raise
@@ -226,11 +227,7 @@ class _Planner:
         return [item.value for item in contributions]
 
     def _collect(self, hook: str, context: StackContext) -> Sequence[Contribution]:
-        try:
-            return self.kernel.calls.collect(hook, context=context, at=context.path)
-        except PlanError as error:
-            self.problems += error.problems
-            return ()
+        return self.kernel.calls.collect(hook, context=context, at=context.path, problems=self.problems)
 
     # -- construct -------------------------------------------------------------------------------
 
@@ -253,7 +250,7 @@ class _Planner:
         self.problems += found
         stack = evolve(stack, entries=bound)
         handle.attach(stack)
-        self._verify(stack)
+        self._verify(stack, ordered=branch.structure.ordered)
         return stack
 
     def _broken(self, path: str) -> bool:
@@ -267,7 +264,11 @@ class _Planner:
     def _state_schema(self, context: StackContext) -> type:
         if context.request.state_schema is not None:
             return context.request.state_schema
-        answer = self.kernel.calls.first("deepagents_state_schema", context=context, at=context.path)
+        answer = None
+        try:
+            answer = self.kernel.calls.first("deepagents_state_schema", context=context, at=context.path)
+        except PlanError as error:
+            self.problems += error.problems
         if answer is not None:
             schema: type = answer.value
             return schema
@@ -277,10 +278,11 @@ class _Planner:
 
     # -- verify ----------------------------------------------------------------------------------
 
-    def _verify(self, stack: StackPlan) -> None:
+    def _verify(self, stack: StackPlan, *, ordered: bool) -> None:
         found = [
             *verify_model(stack.context),
-            *verify_order(stack.entries),
+            # Constraints that can't be met were reported by whoever tried to meet them.
+            *(verify_order(stack.entries) if ordered else ()),
             *verify_middleware(stack.entries),
             *verify_state(stack.entries, stack.state_schema),
         ]
@@ -313,12 +315,8 @@ class _Planner:
             self.problems += stale_overrides(ref.profile.tool_description_overrides, names, by)
 
     def _validate(self, plan: AgentPlan) -> None:
-        try:
-            found = self.kernel.calls.collect("deepagents_plan_validate", plan=plan, at="main")
-        except PlanError as error:
-            self.problems += error.problems
-            return
-        for item in found:
+        calls = self.kernel.calls
+        for item in calls.collect("deepagents_plan_validate", plan=plan, at="main", problems=self.problems):
             if not isinstance(item.value, Problem):
                 reason = f"returned {type(item.value).__name__}; a Problem is expected"
                 raise HookError(item.plugin, "deepagents_plan_validate", "main", reason)

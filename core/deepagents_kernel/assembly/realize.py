@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from deepagents_kernel.assembly.merge import adopt
+from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.errors import DeepAgentsError, PlanError, PlanTypeError, Problem
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _guarded(entry: Entry, context: StackContext, doing: str, call: Any) -> tupl
     try:
         return call(), ()
     except PlanError as error:
-        return None, tuple(problem.at(context.path, entry.plugin) for problem in error.problems)
+        return None, problems_of(error, context.path, entry.plugin)
     except Exception as error:
         shown = str(error) if isinstance(error, DeepAgentsError) else f"{type(error).__name__}: {error}"
         text = f"{doing} {entry.name} failed: {shown}"

@@ -31,6 +31,7 @@ class Structure:
         dropped: what exclusions removed.
         hits: the profile's middleware exclusions that matched.
         names: every name that stood in the stack at some point, for near misses.
+        ordered: whether every constraint could be met.
         problems: what is wrong with it.
     """
 
@@ -39,6 +40,7 @@ class Structure:
     dropped: tuple[Dropped, ...]
     hits: frozenset[Any]
     names: tuple[str, ...]
+    ordered: bool
     problems: tuple[Problem, ...]
 
 
@@ -54,7 +56,7 @@ class Rules:
 def structure_stack(
     context: StackContext, rules: Rules, inherited_from: StackContext | None, inherit: str
 ) -> Structure:
-    """Collect, arrange, exclude, merge, exclude again, let plugins move entries, adopt.
+    """Collect, arrange, exclude, merge, exclude and arrange again, let plugins move entries, adopt.
 
     Args:
         context: the stack.
@@ -63,7 +65,9 @@ def structure_stack(
         inherit: how much of it: ``"none"``, ``"slots"`` or ``"all"``.
     """
     problems: list[Problem] = []
-    contributions = rules.calls.collect("deepagents_middleware", context=context, at=context.path)
+    contributions = rules.calls.collect(
+        "deepagents_middleware", context=context, at=context.path, problems=problems
+    )
     slots = collect_slots(context, contributions, guard_plugin=rules.guard_plugin, builtins=rules.builtins)
     guard_name = slots.guard.name if slots.guard else ""
     problems += slots.problems
@@ -79,6 +83,9 @@ def structure_stack(
         [entry for entry in merged if not entry.vacant], context.profile.profile.excluded_middleware, by=by
     )
     kept = tuple(entry for entry in second.entries if not entry.vacant)
+    # Once more, now that the names are here that only the caller brought; what stands right stays.
+    kept, late = arrange(kept, guard_name)
+    problems += [problem for problem in late if problem not in conflicts]
     kept, refused = _modified(context, kept, rules)
     problems += refused
     adopted = []
@@ -94,6 +101,7 @@ def structure_stack(
         dropped=(*first.dropped, *second.dropped),
         hits=first.hits | second.hits,
         names=tuple(dict.fromkeys([*(entry.name for entry in entries), *(item.name for item in items)])),
+        ordered=not (conflicts or late),
         problems=tuple(problem.at(context.path) for problem in problems),
     )
 
@@ -121,11 +129,11 @@ def _modified(
 ) -> tuple[tuple[Entry, ...], list[Problem]]:
     draft = StackDraft(context, tuple(entries))
     problems: list[Problem] = []
-    for plugin, call in rules.calls.each("deepagents_plan_modify"):
+    for _, call in rules.calls.each("deepagents_plan_modify"):
         try:
             call(draft=draft, at=context.path)
         except PlanError as error:
-            problems += [problem.at(context.path, plugin) for problem in error.problems]
+            problems += error.problems
     return draft.entries, problems
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.assembly.arrange import constraint_edges
@@ -11,13 +13,14 @@ from deepagents_kernel.assembly.tools import as_tools
 from deepagents_kernel.errors import DuplicateMiddlewareError, PlanTypeError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.plan import Entry
+    from deepagents_kernel.contracts.schema_conflicts import Conflict
 
 # Node names of a graph can't contain these; a middleware with node hooks becomes a node.
-_RESERVED = ("|", ":")
+_RESERVED = frozenset("|:")
 _NODE_HOOKS = ("before_agent", "before_model", "after_model", "after_agent")
 
 
@@ -55,8 +58,8 @@ def verify_middleware(entries: Sequence[Entry]) -> Iterator[Problem]:
         if other is not entry:
             text = f"two middleware are named {entry.name}: one from {other.source}, one from {entry.source}"
             yield Problem(text, entry=entry.name, plugin=entry.plugin, error=DuplicateMiddlewareError)
-        if any(sign in entry.name for sign in _RESERVED) and _is_node(entry.instance):
-            text = f"the name {entry.name!r} contains {' or '.join(_RESERVED)}, which no graph node can"
+        if not _RESERVED.isdisjoint(entry.name) and _is_node(entry.instance):
+            text = f"the name {entry.name!r} contains {' or '.join(sorted(_RESERVED))}, which no graph node can"
             yield Problem(text, entry=entry.name, plugin=entry.plugin)
         yield from _middleware_tools(entry)
 
@@ -64,7 +67,6 @@ def verify_middleware(entries: Sequence[Entry]) -> Iterator[Problem]:
 def verify_state(entries: Sequence[Entry], state_schema: type) -> Iterator[Problem]:
     """State schemas that can be read, and no two that disagree about a key."""
     from deepagents_kernel.contracts.private_state import UnresolvableSchemaError, private_state_field_names
-    from deepagents_kernel.contracts.schema_conflicts import conflicting_keys
 
     readable = []
     for owner, schema in [
@@ -77,9 +79,17 @@ def verify_state(entries: Sequence[Entry], state_schema: type) -> Iterator[Probl
             yield Problem(str(error), entry=owner, error=PlanTypeError, cause=error)
         else:
             readable.append(schema)
-    for conflict in conflicting_keys(readable):
+    for conflict in _conflicts(tuple(readable)):
         hint = "give both the same reducer, or rename one of the keys"
         yield Problem(conflict.describe(), hint=hint)
+
+
+@functools.lru_cache(maxsize=256)
+def _conflicts(schemas: tuple[type, ...]) -> tuple[Conflict, ...]:
+    # Most stacks of a process have the same schemas.
+    from deepagents_kernel.contracts.schema_conflicts import conflicting_keys
+
+    return conflicting_keys(schemas)
 
 
 def verify_model(context: StackContext) -> Iterator[Problem]:
@@ -140,7 +150,8 @@ def _is_node(middleware: Any) -> bool:
 
 def _middleware_tools(entry: Entry) -> Iterator[Problem]:
     tools = getattr(entry.instance, "tools", ())
-    if tools is None or isinstance(tools, (str, bytes)) or not hasattr(tools, "__iter__"):
+    # An iterator would be used up by this very check.
+    if not isinstance(tools, Iterable) or isinstance(tools, (str, bytes, Iterator)):
         text = f"{entry.name}.tools is {tools!r:.60}; a sequence of tools is expected"
         yield Problem(
             text, entry=entry.name, plugin=entry.plugin, hint="leave the attribute out, or give an empty list"

@@ -41,4 +41,4 @@ def _leave(code: int) -> None:
             stream.flush()
         except OSError:
             continue
-    sys.exit(code)
+    os._exit(code)

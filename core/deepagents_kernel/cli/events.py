@@ -38,21 +38,26 @@ class EventReader:
     Made for ``stream_mode=["updates", "messages"], subgraphs=True``.
 
     Attributes:
-        answer: text of the main agent's last message that has one, or the part of it that has come so far.
         waiting: what the run waits for, when it stopped for an approval.
         tokens: sums of what the models reported, by kind; empty if none did.
         steps: how often a model has answered.
     """
 
     def __init__(self) -> None:
-        self.answer = ""
+        self._answer = ""
         self.waiting: list[dict[str, Any]] = []
         self.tokens: dict[str, int] = {}
         self.steps = 0
-        self._partial = ""
+        # Pieces of the answer that is coming, joined only when somebody asks: an answer may be long.
+        self._coming: list[str] = []
         self._names: dict[Namespace, str] = {(): MAIN}
         self._namesakes: dict[str, int] = {}
         self._seen: set[str] = set()
+
+    @property
+    def answer(self) -> str:
+        """Text of the main agent's last message that has one, or the part of it that has come so far."""
+        return "".join(self._coming) or self._answer
 
     def read(self, item: tuple[Namespace, str, Any]) -> Iterator[Event]:
         """The events that one item of the stream stands for."""
@@ -75,8 +80,7 @@ class EventReader:
             return
         if message.type in ("ai", "AIMessageChunk") and message.text:
             if not namespace:
-                self._partial += message.text
-                self.answer = self._partial
+                self._coming.append(str(message.text))
             yield self._event("text", namespace, text=str(message.text))
 
     def _update(self, namespace: Namespace, update: Any) -> Iterator[Event]:
@@ -95,8 +99,8 @@ class EventReader:
                 self.tokens[key] = self.tokens.get(key, 0) + value
         text = str(message.text)
         if not namespace:
-            self._partial = ""
-            self.answer = text or self.answer
+            self._coming.clear()
+            self._answer = text or self._answer
         for call in message.tool_calls:
             yield self._event("tool_call", namespace, id=call["id"], name=call["name"], args=call["args"])
         if text and namespace and not message.tool_calls:

@@ -113,8 +113,6 @@ class Run:
                         self.report.event(event)
         except KeyboardInterrupt:
             return "interrupted", ""
-        except BrokenPipeError:
-            raise  # whoever read our output has left: click ends the command quietly
         except GraphRecursionError:
             return "limit", "the step limit was reached before the agent had finished; see --recursion-limit"
         except Exception as error:
