@@ -56,7 +56,7 @@ class Rules:
 def structure_stack(
     context: StackContext, rules: Rules, inherited_from: StackContext | None, inherit: str
 ) -> Structure:
-    """Collect, arrange, exclude, merge, exclude and arrange again, let plugins move entries, adopt.
+    """Collect, exclude, merge, exclude again, arrange, let plugins move entries, adopt.
 
     Args:
         context: the stack.
@@ -71,7 +71,9 @@ def structure_stack(
     slots = collect_slots(context, contributions, guard_plugin=rules.guard_plugin, builtins=rules.builtins)
     guard_name = slots.guard.name if slots.guard else ""
     problems += slots.problems
-    entries, conflicts = arrange(slots.entries, guard_name)
+    entries = slots.entries
+    # What can't be met is told even while the other slot is empty; the order is made of who is really there.
+    _, conflicts = arrange(entries, guard_name)
     problems += conflicts
     heritable = heritable_names(entries)
     by = f"profile {context.profile.label}"
@@ -83,7 +85,6 @@ def structure_stack(
         [entry for entry in merged if not entry.vacant], context.profile.profile.excluded_middleware, by=by
     )
     kept = tuple(entry for entry in second.entries if not entry.vacant)
-    # Once more, now that the names are here that only the caller brought; what stands right stays.
     kept, late = arrange(kept, guard_name)
     problems += [problem for problem in late if problem not in conflicts]
     kept, refused = _modified(context, kept, rules)
@@ -129,11 +130,12 @@ def _modified(
 ) -> tuple[tuple[Entry, ...], list[Problem]]:
     draft = StackDraft(context, tuple(entries))
     problems: list[Problem] = []
-    for _, call in rules.calls.each("deepagents_plan_modify"):
+    for plugin, call in rules.calls.each("deepagents_plan_modify"):
         try:
             call(draft=draft, at=context.path)
         except PlanError as error:
             problems += error.problems
+        draft.sign_moves(plugin)
     return draft.entries, problems
 
 

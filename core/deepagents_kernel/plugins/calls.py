@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from deepagents_kernel.assembly.context import Contribution
+from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, PluginError, nearest_hint
 from deepagents_kernel.log import get_logger
 from deepagents_kernel.plugins.registration import hook_names
@@ -20,6 +21,7 @@ from deepagents_kernel.plugins.registration import hook_names
 if TYPE_CHECKING:
     import pluggy
 
+    from deepagents_kernel.errors import Problem
     from deepagents_kernel.plugins.info import PluginRecord
 
 _log = get_logger(__name__)
@@ -51,12 +53,28 @@ class HookCalls:
             return () if answer is None else (answer,)
         return self.collect(hook, at=at, **arguments)
 
-    def collect(self, hook: str, *, at: str = "", **arguments: Any) -> tuple[Contribution, ...]:
-        """Every record of every implementation, in plugin order."""
+    def collect(
+        self, hook: str, *, at: str = "", problems: list[Problem] | None = None, **arguments: Any
+    ) -> tuple[Contribution, ...]:
+        """Every record of every implementation, in plugin order.
+
+        Args:
+            hook: its name.
+            at: path of the stack being planned.
+            problems: where the problems of a ``PlanError`` go, after which the next plugin is asked; without
+                it the error is raised.
+            **arguments: what the specification of the hook names.
+        """
         found: list[Contribution] = []
         for implementation in self._implementations(hook):
-            for value in self._ask(implementation, hook, at, arguments):
-                found.append(Contribution(implementation.plugin, value))  # noqa: PERF401 - readable as it is
+            try:
+                values = self._ask(implementation, hook, at, arguments)
+            except PlanError as error:
+                if problems is None:
+                    raise
+                problems += error.problems
+            else:
+                found += [Contribution(implementation.plugin, value) for value in values]
         return tuple(found)
 
     def first(self, hook: str, *, at: str = "", **arguments: Any) -> Contribution | None:
@@ -151,9 +169,8 @@ class HookCalls:
         try:
             return call()
         except PlanError as error:
-            # Problems travel on; the planner reports them with the others.
-            error.problems = tuple(problem.at(at, implementation.plugin) for problem in error.problems)
-            raise
+            # A new error, not the plugin's own object: its text names the place, and it may be raised again.
+            raise PlanError.of(problems_of(error, at, implementation.plugin)) from error
         except DeepAgentsError as error:
             error.add_note(f"raised by plugin {implementation.plugin}, hook {hook}, stack {at or '-'}")
             raise

@@ -100,8 +100,12 @@ def _check_relations(records: Mapping[str, PluginRecord]) -> None:
 
 def _check_settings_class(name: str, cls: Any) -> None:
     if not isinstance(cls, type) or not has(cls):
-        raise PluginError(name, f"settings={cls!r:.60} is not an attrs class", "decorate it with @attrs.frozen")
+        raise PluginError(
+            name, f"settings={cls!r:.60} is not an attrs class", "decorate it with @attrs.frozen"
+        )
     for attribute in fields(cls):
         if attribute.init and attribute.default is NOTHING:
             reason = f"{cls.__name__}.{attribute.name} has no default"
-            raise PluginError(name, reason, "settings nobody set have to come from somewhere: give it a default")
+            raise PluginError(
+                name, reason, "settings nobody set have to come from somewhere: give it a default"
+            )

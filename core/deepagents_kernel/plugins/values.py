@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Callable, Iterable, Mapping, MutableSequence, MutableSet, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence, MutableSet, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
@@ -18,7 +18,16 @@ from attrs import has
 if TYPE_CHECKING:
     import cattrs
 
-_FLAGS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
+_FLAGS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 _COLLECTIONS: Mapping[Any, Callable[[Iterable[Any]], Any]] = {
     list: list,
     tuple: tuple,
@@ -30,6 +39,7 @@ _COLLECTIONS: Mapping[Any, Callable[[Iterable[Any]], Any]] = {
     MutableSet: set,
     Iterable: tuple,
 }
+_MAPPINGS: frozenset[Any] = frozenset({dict, Mapping, MutableMapping})
 
 #: Makes an object of a nested settings class: (class, mapping) to object.
 Nested = Callable[[type[Any], Mapping[str, Any]], Any]
@@ -54,7 +64,7 @@ def make_converter(nested: Nested) -> cattrs.Converter:
         lambda value, kind: _collection(converter, value, kind),
     )
     converter.register_structure_hook_func(
-        lambda kind: get_origin(kind) in (dict, Mapping), lambda value, kind: _mapping(converter, value, kind)
+        lambda kind: get_origin(kind) in _MAPPINGS, lambda value, kind: _mapping(converter, value, kind)
     )
     converter.register_structure_hook_func(_is_union, lambda value, kind: _one_of(converter, value, kind))
     converter.register_structure_hook_func(has, lambda value, kind: _object(nested, value, kind))
