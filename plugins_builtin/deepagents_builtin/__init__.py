@@ -40,7 +40,11 @@ BUILTIN = BuiltinTable(
         "SummarizationMiddleware": "middleware.summarization",
         "UnsupportedContentMiddleware": "middleware.unsupported-content",
         "CompositeBackend": "backend.composite",
+        "ContextHubBackend": "backend.context-hub",
+        "DEFAULT_EXECUTE_TIMEOUT": "backend.local-shell",
+        "LangSmithSandbox": "backend.langsmith-sandbox",
         "LocalShellBackend": "backend.local-shell",
+        "NamespaceFactory": "backend.store",
         "StoreBackend": "backend.store",
     },
     features={

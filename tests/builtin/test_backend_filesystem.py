@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from deepagents_builtin.backends.filesystem import reading, searching
+from deepagents_builtin.backends.filesystem.atomic import TEMPORARY_PREFIX
 from deepagents_builtin.backends.filesystem.backend import FilesystemBackend
 from deepagents_builtin.backends.filesystem.plugin import deepagents_backends, make_backend
 from deepagents_kernel.contracts import results
@@ -496,6 +497,13 @@ def test_a_failing_write_leaves_the_old_and_no_litter(backend, root, monkeypatch
 
 
 @pytest.mark.spec("BY-003")
+def test_what_a_killed_writer_left_is_not_shown(backend, root):
+    fill(root, **{f"{TEMPORARY_PREFIX}x": "needle", "a": "needle"})
+    assert paths(backend.ls("/").entries) == paths(backend.grep("needle").matches) == ["/a"]
+    assert backend.glob(".*").matches == []
+
+
+@pytest.mark.spec("BY-003")
 def test_readers_never_see_half_a_file(backend, root):
     fill(root, f="a" * 200_000)
     stop, seen = threading.Event(), set()
@@ -762,6 +770,9 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
     names = ("locked/a.txt", "open/b.txt", "unreadable.txt", "readonly.txt", "names/c.txt")
     fill(root, **dict.fromkeys(names, "needle"))
     (root / "readonly.txt").chmod(0o444)
+    (root / "anyone").mkdir()
+    (root / "anyone").chmod(0o777)
+    (root / "anyone/readonly.md").write_text("x")
     (root / "unreadable.txt").chmod(0)
     (root / "names").chmod(0o744)
     (root / "locked").chmod(0)
@@ -776,6 +787,8 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
             "unreadable": backend.read("/unreadable.txt"),
             "write": backend.write("/readonly.txt", "x"),
             "new": backend.write("/new.txt", "x"),
+            "guarded": backend.write("/anyone/readonly.md", "y"),
+            "allowed": backend.write("/anyone/new.md", "y"),
             "download": backend.download_files(["/unreadable.txt"])[0],
             "delete": backend.delete("/open/b.txt"),
             "names": backend.ls("/names"),
@@ -799,7 +812,7 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
     assert found["names"]["entries"] == [{"path": "/names/c.txt", "is_dir": False}]
     errors = {
         name: found[name]["error"]
-        for name in ("ls", "read", "unreadable", "write", "new", "download", "delete")
+        for name in ("ls", "read", "unreadable", "write", "new", "guarded", "allowed", "download", "delete")
     }
     assert errors == {
         "ls": "Path '/locked': permission_denied",
@@ -807,6 +820,8 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
         "unreadable": "File '/unreadable.txt': permission denied",
         "write": "Error: File '/readonly.txt': permission denied",
         "new": "Error: File '/new.txt': permission denied",
+        "guarded": "Error: File '/anyone/readonly.md': permission denied",
+        "allowed": None,
         "download": "permission_denied",
         "delete": "Error: File '/open/b.txt': permission denied",
     }
@@ -829,6 +844,19 @@ async def test_twins_agree(backend, root):
     assert (await backend.aupload_files([("/c", b"")]))[0].error is None
     assert await asyncio.gather(*[backend.adownload_files(["/b"])] * 1) == [backend.download_files(["/b"])]
     assert (await backend.adelete("/b")).path == "/b"
+
+
+async def test_a_subclass_may_keep_the_protocols_signatures(root):
+    class Own(FilesystemBackend):
+        def grep(self, pattern, path=None, glob=None):
+            return super().grep(pattern.upper(), path, glob)
+
+        def glob(self, pattern, path=None):
+            return super().glob(f"*{pattern}", path)
+
+    fill(root, a="X\nX")
+    assert len((await Own(root).agrep("x", max_count=1)).matches) == 1
+    assert paths((await Own(root).aglob("a")).matches) == ["/a"]
 
 
 def test_it_can_be_named_in_a_string(root, monkeypatch):

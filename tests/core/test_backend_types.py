@@ -257,6 +257,8 @@ async def test_a_search_that_takes_too_long_is_abandoned(monkeypatch):
     assert "timed out" in result.error
     assert (result.matches, result.truncated) == (None, False)
     assert not backend.finished.is_set()
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
     backend.release.set()
     assert await asyncio.to_thread(backend.finished.wait, 30)
 

@@ -108,6 +108,15 @@ def test_pieces_make_no_difference(content, cuts, offset, limit):
     assert window.result(file("")) == cut(content, offset, limit)
 
 
+@pytest.mark.spec("BK-074")
+@pytest.mark.parametrize("place", range(7))
+def test_an_ending_may_lie_between_two_pieces(place):
+    window = LineWindow(1, 1)
+    for piece in ("a\r\nb\r\n"[:place], "a\r\nb\r\n"[place:]):
+        window.feed(piece)
+    assert window.result(file("")) == ReadResult(None, file("b\n"), 2, 2, 2)
+
+
 def test_paging_by_next_offset_gives_every_line_once():
     content = "".join(f"line {number}\r\n" for number in range(10)) + "last"
     offset, pages = 0, []

@@ -50,7 +50,14 @@ def test_what_is_not_a_collection_is_one_record(record):
 
 @pytest.mark.parametrize(
     "records",
-    [["a", "b"], ("a", "b"), {"a": 1, "b": 2}.keys(), {1: "a", 2: "b"}.values(), iter("ab"), ["a", None, "b"]],
+    [
+        ["a", "b"],
+        ("a", "b"),
+        {"a": 1, "b": 2}.keys(),
+        {1: "a", 2: "b"}.values(),
+        iter("ab"),
+        ["a", None, "b"],
+    ],
     ids=["list", "tuple", "keys", "values", "iterator", "with None"],
 )
 def test_a_collection_is_its_records(records):
@@ -171,7 +178,10 @@ def test_the_order_of_answers_can_be_asked_for():
             "backend.b": resolving("b"),
             "backend.c": resolving("c"),
         },
-        builtins={"backend.x": resolving("built-in first", tryfirst=True), "backend.y": resolving("built-in")},
+        builtins={
+            "backend.x": resolving("built-in first", tryfirst=True),
+            "backend.y": resolving("built-in"),
+        },
     )
     asked.clear()
     kernel.hooks("deepagents_resolve_backend", spec="nothing", kernel=kernel)
@@ -268,7 +278,9 @@ def test_a_context_calls_the_hooks_that_plugins_declare():
     told = []
     plugins = {
         "bundle.declares": declaring(told),
-        "middleware.one": tiny.plugin(deepagents_echo=lambda word: word.upper(), deepagents_pick=lambda word: 1),
+        "middleware.one": tiny.plugin(
+            deepagents_echo=lambda word: word.upper(), deepagents_pick=lambda word: 1
+        ),
         "middleware.two": tiny.plugin(deepagents_echo=lambda: ["x", "y"], deepagents_pick=lambda word: 2),
     }
     tiny.kernel(plugins).plan(tiny.request())
@@ -312,7 +324,9 @@ def test_an_unknown_hook_is_an_error_with_the_nearest():
 
 
 def test_hooks_may_be_called_by_many_threads():
-    kernel = tiny.kernel({f"bundle.p{number}": tiny.plugin(deepagents_tools=lambda: "x") for number in range(9)})
+    kernel = tiny.kernel(
+        {f"bundle.p{number}": tiny.plugin(deepagents_tools=lambda: "x") for number in range(9)}
+    )
     barrier = threading.Barrier(8)
     seen = []
 

@@ -173,9 +173,7 @@ class Everything:
 def test_the_plugin_implements_every_hook_there_is():
     declared = {name for name, value in vars(hookspecs).items() if hasattr(value, "deepagents_spec")}
     implemented = {
-        name
-        for name, value in inspect.getmembers(Everything, callable)
-        if hasattr(value, "deepagents_impl")
+        name for name, value in inspect.getmembers(Everything, callable) if hasattr(value, "deepagents_impl")
     }
     assert implemented == {*declared, "deepagents_echo"}
 

@@ -201,7 +201,9 @@ class EchoHooks:
 DECLARER = tiny.plugin(deepagents_addhooks=lambda pluginmanager: pluginmanager.add_hookspecs(EchoHooks))
 
 
-@pytest.mark.parametrize(("implementer", "declarer"), [("middleware.a", "bundle.z"), ("middleware.z", "bundle.a")])
+@pytest.mark.parametrize(
+    ("implementer", "declarer"), [("middleware.a", "bundle.z"), ("middleware.z", "bundle.a")]
+)
 def test_a_hook_may_be_implemented_by_a_plugin_loaded_before_its_declarer(implementer, declarer):
     plugins = {implementer: tiny.plugin(deepagents_echo=lambda word: word * 2), declarer: DECLARER}
     for given in (plugins, dict(reversed(plugins.items()))):
@@ -225,7 +227,9 @@ def test_an_implementation_of_an_absent_plugins_hook_is_inert_only_if_declared_o
         kernel.hooks("deepagents_echo", word="ho")
     kernel = tiny.kernel({"middleware.a": Optional(), "middleware.b": DECLARER})
     assert [item.value for item in kernel.hooks("deepagents_echo", word="ho")] == ["ho"]
-    assert "deepagents_echo" in refused({"middleware.a": tiny.plugin(deepagents_echo=lambda word: word)}).reason
+    assert (
+        "deepagents_echo" in refused({"middleware.a": tiny.plugin(deepagents_echo=lambda word: word)}).reason
+    )
 
 
 def test_declaring_hooks_that_raises_refuses_the_plugin_by_name():
@@ -266,7 +270,11 @@ def test_a_disabled_builtin_is_never_imported(tmp_path):
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
-        [sys.executable, str(tmp_path / "main.py")], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, str(tmp_path / "main.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
 
@@ -295,7 +303,10 @@ def test_a_required_plugin_must_be_there():
 
 
 def test_a_required_plugin_that_is_disabled_is_not_there():
-    plugins = {"middleware.needs": tiny.plugin(PluginInfo(requires="middleware.audit")), "middleware.audit": Audit()}
+    plugins = {
+        "middleware.needs": tiny.plugin(PluginInfo(requires="middleware.audit")),
+        "middleware.audit": Audit(),
+    }
     assert refused(plugins, disable=["middleware.audit"]).plugin == "middleware.needs"
 
 

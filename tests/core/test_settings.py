@@ -103,7 +103,10 @@ def test_one_agents_settings_do_not_reach_the_next():
 
 def test_a_ready_object_is_taken_as_it_is():
     ready = Limits(depth=5)
-    assert settings_of({"middleware.limits": ready}, kernel_values={"middleware.limits": {"label": "x"}}) is ready
+    assert (
+        settings_of({"middleware.limits": ready}, kernel_values={"middleware.limits": {"label": "x"}})
+        is ready
+    )
 
 
 def test_settings_reach_every_kind_of_stack():
@@ -284,7 +287,9 @@ def test_the_kernels_own_settings_are_bound_to_the_graph():
     assert config["metadata"]["ls_integration"] == "my-app"
     assert config["metadata"]["lc_versions"]["my-app"] == __version__
     assert config["metadata"]["lc_agent_name"] == "boss"
-    overridden = kernel.create_deep_agent(ScriptedChatModel(["done"]), settings={"kernel": {"recursion_limit": 5}})
+    overridden = kernel.create_deep_agent(
+        ScriptedChatModel(["done"]), settings={"kernel": {"recursion_limit": 5}}
+    )
     assert overridden.config["recursion_limit"] == 5
     assert overridden.config["metadata"]["ls_integration"] == "my-app"
 
@@ -302,7 +307,9 @@ def test_the_default_backend_is_a_setting():
         tiny.kernel().plan(tiny.request(settings={"kernel": {"default_backend": "nowhere"}}))
 
 
-@pytest.mark.parametrize(("key", "value"), [("recursion_limit", 0), ("recursion_limit", "many"), ("guard", 3)])
+@pytest.mark.parametrize(
+    ("key", "value"), [("recursion_limit", 0), ("recursion_limit", "many"), ("guard", 3)]
+)
 def test_bad_settings_of_the_kernel_are_refused(key, value):
     error = refused(None, kernel_values={"kernel": {key: value}})
     assert error.key == f"kernel.{key}"

@@ -240,7 +240,7 @@ def test_any_sequence_of_changes(tree, sequence):
 weird = st.text(alphabet="a/.~\\: \0\n\ud800é", max_size=12)
 
 
-@pytest.mark.spec("BY-001", "BK-037")
+@pytest.mark.spec("BY-001")
 @QUICK
 @given(weird, weird)
 def test_no_path_and_no_text_makes_a_backend_raise(path, text):

@@ -1,8 +1,8 @@
 """Tiny kernels: plugins made on the spot, one backend, and nothing else.
 
-    kernel = tiny.kernel({"middleware.audit": tiny.slots(tiny.slot("Audit", segment=Segment.TAIL))})
-    plan = kernel.plan(tiny.request())
-    assert tiny.order(plan.main) == ["Audit"]
+kernel = tiny.kernel({"middleware.audit": tiny.slots(tiny.slot("Audit", segment=Segment.TAIL))})
+plan = kernel.plan(tiny.request())
+assert tiny.order(plan.main) == ["Audit"]
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def plugin(info: PluginInfo | None = None, **hooks: Any) -> SimpleNamespace:
 
 def slots(*specs: MiddlewareSpec, kinds: str = "") -> SimpleNamespace:
     """A plugin that has these slots in every stack, or in stacks of the kinds named."""
-    return plugin(deepagents_middleware=lambda context: specs if context.kind in (kinds or context.kind) else ())
+    return plugin(
+        deepagents_middleware=lambda context: specs if context.kind in (kinds or context.kind) else ()
+    )
 
 
 @functools.cache
@@ -67,7 +69,9 @@ def children(*, inherit: Any = "slots", general_purpose: bool = True) -> SimpleN
 
 def table(builtins: Any = None, *, guard: str = "") -> BuiltinTable:
     """A built-in table of these plugins and a backend."""
-    backend = plugin(deepagents_backends=lambda: BackendSpec("tiny", lambda _path, _options: BackendProtocol()))
+    backend = plugin(
+        deepagents_backends=lambda: BackendSpec("tiny", lambda _path, _options: BackendProtocol())
+    )
     return BuiltinTable(
         plugins={**(builtins or {}), "backend.tiny": backend}, default_backend="tiny", guard=guard
     )

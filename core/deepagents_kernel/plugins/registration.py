@@ -127,8 +127,8 @@ def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
         )
     known = hook_names(manager)
     found = list(_implementations(manager, record.plugin))
-    for attribute, name, options in found:
-        _check_implementation(manager, record, getattr(record.plugin, attribute), name, options, known)
+    for implementation in found:
+        _check_implementation(manager, record, implementation, known)
     marked = {attribute for attribute, _, _ in found}
     for name in known:
         if name not in marked and _is_function(record.plugin, name):
@@ -161,11 +161,10 @@ def _implementations(manager: pluggy.PluginManager, plugin: object) -> Iterator[
 def _check_implementation(
     manager: pluggy.PluginManager,
     record: PluginRecord,
-    function: Any,
-    name: str,
-    options: Any,
+    implementation: tuple[str, str, Any],
     known: Sequence[str],
 ) -> None:
+    attribute, name, options = implementation
     if name not in known:
         if options.get("optionalhook"):
             return
@@ -181,7 +180,7 @@ def _check_implementation(
     specification = getattr(manager.hook, name).spec
     if specification is None:
         return
-    for argument in _required_arguments(function):
+    for argument in _required_arguments(getattr(record.plugin, attribute)):
         if argument not in specification.argnames:
             hint = nearest_hint(argument, specification.argnames)
             takes = f"{name} has {', '.join(specification.argnames) or 'no arguments'}"

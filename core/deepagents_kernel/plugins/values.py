@@ -1,8 +1,8 @@
 """Turn plain values (TOML, environment, query strings, Python) into what a settings class declares.
 
-Stricter than cattrs is by itself, where a slip would pass silently: ``bool("false")`` is true, a string given
-for a list would be its letters, ``str(None)`` is a word. Text that stands for a number or a flag is read, since
-an environment variable and a query string have nothing else.
+Stricter than cattrs is by itself, where a slip would pass silently: ``bool("false")`` is true, a string
+given for a list would be its letters, ``str(None)`` is a word. Text that stands for a number or a flag is
+read, since an environment variable and a query string have nothing else.
 """
 
 from __future__ import annotations

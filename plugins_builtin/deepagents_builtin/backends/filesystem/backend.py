@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import functools
 import os
 import shutil
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import frozen
 
@@ -24,7 +25,7 @@ from deepagents_builtin.backends.filesystem.failures import (
 from deepagents_builtin.backends.filesystem.listing import list_directory
 from deepagents_builtin.backends.filesystem.reading import read_place
 from deepagents_builtin.backends.filesystem.searching import Search, glob_files, grep_files
-from deepagents_kernel.contracts.backend import BackendProtocol, wait_for_grep
+from deepagents_kernel.contracts.backend import BackendProtocol, grep_accepts_max_count, wait_for_grep
 from deepagents_kernel.contracts.results import (
     DeleteResult,
     EditResult,
@@ -252,7 +253,7 @@ class FilesystemBackend(BackendProtocol):
         self, pattern: str, path: str | None = None, *, include_ignored: bool | None = None
     ) -> GlobResult:
         """Async twin of :meth:`glob`."""
-        return await asyncio.to_thread(self.glob, pattern, path, include_ignored=include_ignored)
+        return await asyncio.to_thread(self.glob, pattern, path, **_override(include_ignored))
 
     def grep(
         self,
@@ -295,10 +296,10 @@ class FilesystemBackend(BackendProtocol):
         include_ignored: bool | None = None,
     ) -> GrepResult:
         """Async twin of :meth:`grep`."""
-
-        def search() -> GrepResult:
-            return self.grep(pattern, path, glob, max_count=max_count, include_ignored=include_ignored)
-
+        passed: dict[str, Any] = _override(include_ignored)
+        if grep_accepts_max_count(type(self)):
+            passed["max_count"] = max_count
+        search = functools.partial(self.grep, pattern, path, glob, **passed)
         return await wait_for_grep(search, max_count)
 
     # Paths ----------------------------------------------------------------------------------------
@@ -341,6 +342,11 @@ class FilesystemBackend(BackendProtocol):
     def _is_root(self, target: _Target) -> bool:
         home = () if self.virtual_mode else path_parts(str(self.cwd))
         return home[: len(target.parts)] == target.parts
+
+
+def _override(include_ignored: bool | None) -> dict[str, Any]:  # noqa: FBT001 - the value is the point
+    """Passed on only when given: a subclass may have kept the protocol's signature."""
+    return {} if include_ignored is None else {"include_ignored": include_ignored}
 
 
 def _remove(place: Place) -> None:
