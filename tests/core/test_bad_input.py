@@ -1,36 +1,29 @@
-"""What users and plugin authors get wrong: one error that names everything, and a kernel that stays usable."""
+"""What users get wrong, and plugin authors with their slots: errors say what, where and the way out."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 
 import pytest
 import standins
 import tiny
-from langchain.agents.middleware import AgentMiddleware, AgentState
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.tools import StructuredTool
 
-from deepagents_kernel import ChildStack, HarnessProfile, MiddlewareSpec, PlanError, Problem, Segment
+from deepagents_kernel import HarnessProfile, PlanError, Segment
 from deepagents_kernel.errors import (
     DuplicateMiddlewareError,
-    HookError,
     ModelSpecError,
     ModelTypeError,
     PlanTypeError,
-    UnsupportedPlanError,
 )
 from deepagents_kernel.testing import ScriptedChatModel
-
-if TYPE_CHECKING:
-    from nowhere import Hidden
 
 GUARD = {"middleware.guard": tiny.slots(tiny.slot("Guard", segment=Segment.GUARD))}
 
 
 def refused(plugins=(), *, builtins=None, guard="", kind=PlanError, **request):
-    """The error of a plan; the kernel must make the same good plan before and after it."""
+    """The error of a plan."""
     kernel = tiny.kernel(plugins, builtins=builtins, guard=guard)
     with pytest.raises(kind) as caught:
         kernel.plan(tiny.request(**request))
@@ -43,15 +36,6 @@ def mentions(error, *facts):
     for fact in facts:
         assert fact in text
     return problem
-
-
-def fails(error):
-    """A hook implementation that raises."""
-
-    def call(context):
-        raise error
-
-    return call
 
 
 # -- constraints, segments, the guard --------------------------------------------------------------
@@ -347,19 +331,13 @@ def test_what_the_caller_passed_is_never_changed_and_a_generator_is_read_once():
     spec = {"name": "scout", "description": "Looks.", "tools": [], "middleware": [standins.make("Own")]}
     tool = {"name": "look", "description": "Look.", "parameters": {}}
     given = {"tools": [tool], "middleware": [standins.make("Mine")], "subagents": [spec]}
-    before = {
-        key: (list(value), [dict(item) for item in value if isinstance(item, dict)])
-        for key, value in given.items()
-    }
+    before = {key: list(value) for key, value in given.items()}, dict(tool), dict(spec)
     overrides = HarnessProfile(tool_description_overrides={"look": "Other."})
     kernel = tiny.kernel({"bundle.children": tiny.children()})
     plan = kernel.plan(tiny.request(profile=overrides, **given))
     kernel.compile(plan, eager=True)
-    after = {
-        key: (list(value), [dict(item) for item in value if isinstance(item, dict)])
-        for key, value in given.items()
-    }
-    assert after == before
+    assert (given, tool, spec) == before
+    assert spec["tools"] == []
     assert plan.main.context.tools[0]["description"] == "Other."
     once = kernel.plan(tiny.request(**{key: (item for item in value) for key, value in given.items()}))
     assert tiny.orders(once) == tiny.orders(plan)

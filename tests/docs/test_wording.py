@@ -12,14 +12,14 @@ from deepagents_kernel._builtin import load_table
 FOLDERS = ("core", "plugins_builtin", "docs", "tests", "examples", ".ci")
 BINARY = {".png", ".pdf", ".pyc"}
 
-# The project speaks of itself: not of the places in which it was written, nor of those who did.
+# The project speaks of itself: not of a machine on which it was written, nor of those who did.
 FOREIGN = {
-    "a place outside": r"\.\./shared\b|(?<![\w.~])/work/(?:main|shared)\b|/tmp/w/|\bworkplace\b|spec_(?:report|coverage)\.py",
-    "who wrote it": r"\b(?:the|your|our) (?:lead|brief)\b|\bhelper'?s? (?:session|agent|process)\b|\bother helpers\b",
-    "how it was written": r"\b(?:this|a|each|my|writing|coding) session's?\b(?! may| switch| that)|\bmade by an? (?:AI|LLM)\b",
+    "a path of one machine": r"(?<![\w.~:/\\])/(?:work|root|Users|tmp)/\w|\.\./shared\b",
+    "who wrote it": r"\b(?:the|your|our) (?:lead|brief)\b|\bother helpers\b|\bhelper (?:session|process)",
+    "how it was written": r"\b(?:this|my|our|a writing|a coding) session\b|\bworkplace\b",
     "an issue by number": r"\bissues? ?#\d|\bissues/\d|(?<![\w&/])#\d{2,}\b|\bPR ?#?\d+",
     "a writing tool": r"\bstr_replace\b|\bclaude[ -]code\b|\bcopilot\b|\bchatgpt\b",
-    "a leftover": r"\bTODO\b|\bFIXME\b|\bXXX\b",
+    "a leftover": r"\b(?-i:TODO|FIXME|XXX)\b",
 }
 
 
@@ -33,7 +33,7 @@ def files():
 
 @pytest.mark.parametrize("what", FOREIGN)
 def test_the_project_speaks_of_itself_alone(what):
-    pattern = re.compile(FOREIGN[what], re.IGNORECASE if what != "a leftover" else 0)
+    pattern = re.compile(FOREIGN[what], re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
         for path in files()

@@ -36,8 +36,11 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
     if spec.get("model") is not None:
         model, model_spec, registry_profile = resolve_model(spec["model"])
         profile = registry_profile
-    raw = _own(spec, "tools", parent.raw_tools)
-    context = evolve(
+    raw = _own(spec, "tools", parent.raw_tools) or ()
+    # Not parent.tools: those include what plugins gave to the parent, and they are asked about each stack.
+    rewriter = parent.profile if child.tools == "rewritten" and "tools" not in spec else profile
+    skills, memory = _sources(parent, child)
+    return evolve(
         parent,
         kind=child.kind,
         name=child.name,
@@ -48,27 +51,25 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
         model_spec=model_spec,
         profile=profile,
         registry_profile=registry_profile,
-        raw_tools=raw or (),
+        tools=rewrite_descriptions(raw, rewriter.profile.tool_description_overrides),
+        raw_tools=raw,
         middleware=_own(spec, "middleware", ()) or (),
         children=(),
+        skills=skills,
+        memory=memory,
         permissions=_own(spec, "permissions", parent.permissions),
         interrupt_on=_mapping(spec, "interrupt_on", parent.interrupt_on),
         response_format=spec.get("response_format"),
     )
-    # Not parent.tools: those include what plugins gave to the parent, and they are asked about each stack.
-    rewriter = parent.profile if child.tools == "rewritten" and "tools" not in spec else profile
-    tools = rewrite_descriptions(context.raw_tools, rewriter.profile.tool_description_overrides)
-    return _with_sources(evolve(context, tools=tools), parent, child.kind)
 
 
-def _with_sources(context: StackContext, parent: StackContext, kind: StackKind) -> StackContext:
+def _sources(
+    parent: StackContext, child: ChildStack
+) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
     """Skills and memory: general-purpose has the parent's skills, a fork both, a declared child its own."""
-    if kind is StackKind.SUBAGENT:
-        skills = _own(context.spec, "skills", None)
-        return evolve(context, skills=skills or None, memory=_own(context.spec, "memory", None))
-    if kind is StackKind.FORK:
-        return evolve(context, skills=parent.skills, memory=parent.memory)
-    return evolve(context, skills=parent.skills, memory=None)
+    if child.kind is StackKind.SUBAGENT:
+        return _own(child.spec, "skills", None) or None, _own(child.spec, "memory", None)
+    return parent.skills, parent.memory if child.kind is StackKind.FORK else None
 
 
 def _own(spec: Mapping[str, Any], key: str, inherited: Sequence[Any] | None) -> tuple[Any, ...] | None:

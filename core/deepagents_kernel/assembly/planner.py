@@ -157,7 +157,8 @@ class _Planner:
     def _branch(self, context: StackContext, child: ChildStack, parent_prompt: Any) -> _Branch:
         context = self._with_tools(context)
         children = self._requested_children(context)
-        context = evolve(context, children=children)
+        if children:
+            context = evolve(context, children=children)
         prompt = self._prompt(context, parent_prompt)
         structure = structure_stack(context, self.rules, context.parent, child.inherit)
         self.problems += structure.problems
@@ -174,7 +175,7 @@ class _Planner:
         inherited = context.parent is not None and "tools" not in context.spec
         # What is wrong with inherited tools was reported where they were given.
         self.problems += [] if inherited and not extra else placed(problems, context.path)
-        return evolve(context, tools=tools)
+        return context if tools == context.tools else evolve(context, tools=tools)
 
     def _requested_children(self, context: StackContext) -> tuple[ChildStack, ...]:
         found = self._records("deepagents_child_stacks", context, ChildStack)

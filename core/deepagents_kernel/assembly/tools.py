@@ -92,10 +92,15 @@ def as_tools(
         where: whose they are, for the reader.
         made: tools that were made of functions already, by ``id`` of the function, which has to live.
     """
+    from langchain_core.tools import BaseTool
+
     made = {} if made is None else made
-    converted = []
-    problems = []
+    converted: list[Any] = []
+    problems: list[Problem] = []
     for tool in tools:
+        if isinstance(tool, BaseTool) and tool.name:
+            converted.append(tool)
+            continue
         result = made.get(id(tool)) or _as_tool(tool, where)
         if isinstance(result, Problem):
             problems.append(result)
@@ -159,7 +164,7 @@ def _as_tool(tool: Any, where: str) -> Any:
     from langchain_core.tools import tool as make_tool
 
     if isinstance(tool, BaseTool):
-        return tool if tool.name else Problem(f"{where} has a tool without a name: {tool!r:.80}")
+        return Problem(f"{where} has a tool without a name: {tool!r:.80}")
     if isinstance(tool, Mapping):
         if _dict_name(tool) is None:
             return Problem(f"{where} has a tool dict without a name or a type: {dict(tool)!r:.80}")
