@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -128,18 +129,28 @@ class Kernel:
         found = self._settings.get(cls)
         return cls() if found is None else found
 
-    def settings_for(self, values: Mapping[str, Any] | None) -> Mapping[type, Any]:
-        """Settings of one agent: what its caller gave over what the kernel was built with.
+    @property
+    def settings_by_class(self) -> Mapping[type, Any]:
+        """The settings that somebody gave, by settings class."""
+        return self._settings
+
+    def configured(self, values: Mapping[str, Any] | None) -> Kernel:
+        """The same kernel with an agent's own settings over its own; plugins and profiles are shared.
 
         Raises:
             SettingsError: a setting is unknown or has a bad value.
         """
-        return self._applied(self._settings, values, "settings=")
+        if not values:
+            return self
+        _ = self.backends  # collected now, so that every view shares them
+        view = copy.copy(self)
+        view._settings = self._applied(self._settings, values, "settings=")
+        return view
 
-    def guard_plugin(self, settings: Mapping[type, Any]) -> str:
+    @property
+    def guard_plugin(self) -> str:
         """Name of the plugin that may fill the guard segment; empty for none."""
-        chosen: KernelSettings = settings.get(KernelSettings) or KernelSettings()
-        return chosen.guard or self._table.guard
+        return self.settings(KernelSettings).guard or self._table.guard
 
     def _applied(self, base: Mapping[type, Any], values: Any, source: str) -> dict[type, Any]:
         return apply_settings(base, values, classes=self._classes, known=self._records, source=source)
@@ -192,14 +203,13 @@ class Kernel:
             raise unknown_scheme(address, schemes)
         return checked_backend(answer.value, f"the answer of {answer.plugin} to {backend!r}")
 
-    def default_backend(self, settings: Mapping[type, Any]) -> BackendProtocol:
+    def default_backend(self) -> BackendProtocol:
         """The backend of an agent whose caller named none.
 
         Raises:
             BackendSpecError: the kernel has none, or its name leads nowhere.
         """
-        chosen: KernelSettings = settings.get(KernelSettings) or KernelSettings()
-        spec = chosen.default_backend or self._table.default_backend
+        spec = self.settings(KernelSettings).default_backend or self._table.default_backend
         if not spec:
             raise BackendSpecError("", "none was given, and this kernel has no default", "pass backend=")
         return self.resolve_backend(spec)

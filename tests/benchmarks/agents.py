@@ -37,7 +37,9 @@ class Writer(BaseChatModel):
     def bind_tools(self, tools: Any, **kwargs: Any) -> Writer:
         return self
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         self.made += 1
         if self.made > self.turns:
             return _result(AIMessage("done"))

@@ -83,7 +83,7 @@ def _model(url: str) -> Any:
 @contextlib.contextmanager
 def _server_process() -> Iterator[str]:
     """A server in a process of its own, whose time is not counted."""
-    with subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()

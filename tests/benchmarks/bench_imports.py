@@ -17,7 +17,9 @@ ROUNDS = 7
 HEAVY = ("langchain", "langchain_core", "langgraph", "langsmith", "pydantic")
 LIGHT = (*HEAVY, "cattrs", "click", "pluggy", "rich", "structlog")
 
-_VERSION = "import sys; sys.argv = ['deepagents-kernel', '--version']; from deepagents_kernel.cli.entry import main"
+_VERSION = (
+    "import sys; sys.argv = ['deepagents-kernel', '--version']; from deepagents_kernel.cli.entry import main"
+)
 CASES = {
     "nothing": ("pass", ()),
     "import deepagents_kernel": ("import deepagents_kernel", HEAVY),
@@ -47,7 +49,7 @@ def rows(rounds: int = ROUNDS) -> Iterator[Row]:
 def loaded(code: str, packages: tuple[str, ...]) -> list[str]:
     """Which of *packages* a fresh interpreter has loaded after running *code*."""
     script = f"{code}\nimport sys, json; sys.stderr.write(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True)
     modules = set(json.loads(done.stderr))
     return [name for name in packages if name in modules]
 

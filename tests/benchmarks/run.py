@@ -41,7 +41,9 @@ def main() -> int:
             print(_line(row), flush=True)
             rows.append(row)
     if options.json:
-        options.json.write_text(json.dumps([{**asdict(row), "verdict": row.verdict} for row in rows], indent=2))
+        options.json.write_text(
+            json.dumps([{**asdict(row), "verdict": row.verdict} for row in rows], indent=2), encoding="utf-8"
+        )
     return 1 if any(row.verdict == "OVER" for row in rows) else 0
 
 

@@ -43,7 +43,7 @@ def backend(root):
 def outside(tmp_path):
     folder = tmp_path / "outside"
     folder.mkdir()
-    (folder / "secret.txt").write_text("needle")
+    (folder / "secret.txt").write_text("needle", encoding="utf-8")
     return folder
 
 
@@ -90,7 +90,7 @@ def test_the_root_is_fixed_at_the_start_and_made_by_the_first_write(tmp_path, mo
     assert here.max_file_size_bytes == 10 * 1024 * 1024
     assert later.ls("/").error == "Path '/': path_not_found"
     assert later.write("/a/b.txt", "x").path == "/a/b.txt"
-    assert (tmp_path / "made/later/a/b.txt").read_text() == "x"
+    assert (tmp_path / "made/later/a/b.txt").read_text(encoding="utf-8") == "x"
     assert FilesystemBackend(tmp_path / "~").cwd == tmp_path / "~"
 
 
@@ -105,7 +105,7 @@ def test_paths_of_both_modes(root):
     assert paths(host.glob("b").matches) == paths(host.glob("b", "/").matches) == [f"{root}/a/b"]
     assert f"{root}/a/b" in [match["path"] for match in host.grep("x").matches]
     assert "/tmp/" in paths(host.ls("/").entries)
-    (root.parent / "up").write_text("above")
+    (root.parent / "up").write_text("above", encoding="utf-8")
     assert host.read("../up").file_data["content"] == "above"
     assert host.write("new", "n").path == f"{root}/new"
 
@@ -144,7 +144,7 @@ def test_a_link_out_of_the_root_is_listed_and_never_followed(backend, root, outs
             (root / "file.txt").symlink_to(outside / "secret.txt")
         assert all(found.values()), found
         assert str(root.parent) not in json.dumps(found)
-    assert (outside / "secret.txt").read_text() == "needle"
+    assert (outside / "secret.txt").read_text(encoding="utf-8") == "needle"
     entries = {entry["path"]: entry for entry in backend.ls("/").entries}
     assert set(entries) == {"/file.txt", "/folder", "/up"}
     assert all(
@@ -188,8 +188,8 @@ def test_a_link_inside_of_the_root_leads_to_its_target(backend, root):
     assert backend.read("/pic.png").file_data["encoding"] == "base64"
     assert backend.edit("/absolute", "needle", "changed").path == "/absolute"
     assert backend.write("/folder/new", "n").path == "/folder/new"
-    assert (root / "sub/real").read_text() == "changed\n"
-    assert (root / "sub/new").read_text() == "n"
+    assert (root / "sub/real").read_text(encoding="utf-8") == "changed\n"
+    assert (root / "sub/new").read_text(encoding="utf-8") == "n"
     assert all((root / name).is_symlink() for name in ("link", "absolute", "folder"))
     shown = {entry["path"]: (entry["is_dir"], entry["size"]) for entry in backend.ls("/").entries}
     assert shown == {
@@ -226,7 +226,7 @@ def test_a_host_path_of_a_link_is_taken_at_its_word(root):
     assert host.download_files([link])[0].error == host.upload_files([(link, b"")])[0].error == "invalid_path"
     assert host.read("link").file_data["content"] == "x"
     assert host.delete(link).path == link
-    assert (root / "real").read_text() == "x"
+    assert (root / "real").read_text(encoding="utf-8") == "x"
 
 
 def test_a_folder_swapped_for_a_link_is_not_followed(backend, root, outside, monkeypatch):
@@ -243,7 +243,7 @@ def test_a_folder_swapped_for_a_link_is_not_followed(backend, root, outside, mon
     monkeypatch.setattr(os, "stat", swapping)
     assert backend.read("/sub/secret.txt").error
     assert backend.write("/sub/secret.txt", "x").error
-    assert (outside / "secret.txt").read_text() == "needle"
+    assert (outside / "secret.txt").read_text(encoding="utf-8") == "needle"
 
 
 # Listings ---------------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_a_broken_link_is_listed_as_a_link(backend, root):
 
 
 def test_names_that_can_not_be_shown_stay_on_their_line(backend, root):
-    (root / "a\nb").write_text("needle")
+    (root / "a\nb").write_text("needle", encoding="utf-8")
     os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT | os.O_WRONLY))
     assert paths(backend.ls("/").entries) == ["/\\udcff", "/a\\x0ab"]
     globbed = backend.glob("*")
@@ -371,7 +371,7 @@ def test_other_encodings(backend, root, monkeypatch):
 
 
 def test_memory_is_bounded_by_the_window(backend, root):
-    with (root / "big").open("w") as file:
+    with (root / "big").open("w", encoding="utf-8") as file:
         for number in range(400_000):
             file.write(f"line {number} of a file that does not fit\n")
     tracemalloc.start()
@@ -399,7 +399,7 @@ def test_writing(backend, root):
     assert (root / "a/b/c").stat().st_mode & 0o777 == 0o644
     (root / "a/b/c").chmod(0o751)
     assert backend.write("/a/b/c", "y").path == "/a/b/c"
-    assert (root / "a/b/c").read_text() == "y"
+    assert (root / "a/b/c").read_text(encoding="utf-8") == "y"
     assert (root / "a/b/c").stat().st_mode & 0o777 == 0o751
     assert backend.edit("/a/b/c", "y", "z").occurrences == 1
     assert (root / "a/b/c").stat().st_mode & 0o777 == 0o751
@@ -424,7 +424,7 @@ def test_what_can_not_be_encoded_leaves_the_file_alone(backend, root):
     assert "lone surrogate" in backend.write("/f", "\ud800").error
     assert "U+D800" in backend.edit("/f", "old", "\ud800").error
     assert "latin-1" in backend.edit("/latin", "caf", "€").error
-    assert (root / "f").read_text() == "old"
+    assert (root / "f").read_text(encoding="utf-8") == "old"
     assert (root / "latin").read_bytes() == b"caf\xe9"
 
 
@@ -454,7 +454,7 @@ def test_edits_that_are_refused(backend, root):
     assert "nothing to change" in backend.edit("/f", "ab", "ab").error
     assert "binary" in backend.edit("/binary", "ab", "z").error
     assert backend.edit("/f", "ab", "z", replace_all=True).occurrences == 2
-    assert (root / "f").read_text() == "zz"
+    assert (root / "f").read_text(encoding="utf-8") == "zz"
 
 
 WRITER = """
@@ -493,7 +493,7 @@ def test_a_failing_write_leaves_the_old_and_no_litter(backend, root, monkeypatch
     monkeypatch.setattr(os, "rename", failing)
     assert backend.write("/f", "new").error == "Error: File '/f': no space left on device"
     assert backend.edit("/f", "old", "new").error == "Error: File '/f': no space left on device"
-    assert [(place.name, place.read_text()) for place in root.iterdir()] == [("f", "old")]
+    assert [(place.name, place.read_text(encoding="utf-8")) for place in root.iterdir()] == [("f", "old")]
 
 
 @pytest.mark.spec("BY-003")
@@ -510,7 +510,7 @@ def test_readers_never_see_half_a_file(backend, root):
 
     def read():
         while not stop.is_set():
-            seen.add((root / "f").read_text()[::199_999])
+            seen.add((root / "f").read_text(encoding="utf-8")[::199_999])
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -536,7 +536,7 @@ def test_edits_at_the_same_time_all_count(root):
     for worker in workers:
         worker.join()
     assert errors == [None] * 80
-    assert (root / "f").read_text() == "".join(f"[{number}]" for number in range(80))
+    assert (root / "f").read_text(encoding="utf-8") == "".join(f"[{number}]" for number in range(80))
 
 
 def test_durable_writes_reach_the_disk(root, monkeypatch):
@@ -744,13 +744,13 @@ def as_ordinary_user(work):
                 os.setgid(ORDINARY_UID)
                 os.setuid(ORDINARY_UID)
             assert os.getuid() != 0
-            with os.fdopen(sink, "w") as out:
+            with os.fdopen(sink, "w", encoding="utf-8") as out:
                 json.dump(work(), out)
             status = 0
         finally:
             os._exit(status)
     os.close(sink)
-    with os.fdopen(source) as result:
+    with os.fdopen(source, encoding="utf-8") as result:
         text = result.read()
     assert os.waitpid(child, 0)[1] == 0
     return json.loads(text)
@@ -772,7 +772,7 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
     (root / "readonly.txt").chmod(0o444)
     (root / "anyone").mkdir()
     (root / "anyone").chmod(0o777)
-    (root / "anyone/readonly.md").write_text("x")
+    (root / "anyone/readonly.md").write_text("x", encoding="utf-8")
     (root / "unreadable.txt").chmod(0)
     (root / "names").chmod(0o744)
     (root / "locked").chmod(0)
@@ -826,7 +826,7 @@ def test_what_an_ordinary_user_may_not_read_is_reported(shared_root):
         "delete": "Error: File '/open/b.txt': permission denied",
     }
     assert str(root) not in json.dumps(found)
-    assert (root / "readonly.txt").read_text() == "needle"
+    assert (root / "readonly.txt").read_text(encoding="utf-8") == "needle"
 
 
 # Async, and by name -----------------------------------------------------------------------------------
@@ -871,7 +871,7 @@ def test_it_can_be_named_in_a_string(root, monkeypatch):
         2 * 1024**2,
     )
     assert make_backend(str(root)).cwd == root
-    (root / "file").write_text("")
+    (root / "file").write_text("", encoding="utf-8")
     for place, hint in (
         ("", "filesystem:./work"),
         ("  ", "filesystem:./work"),

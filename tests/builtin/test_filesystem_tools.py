@@ -738,7 +738,7 @@ def test_stuck_globs_do_not_hold_up_the_end_of_the_process():
         "    print('over')\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True
     )
     assert done.stdout == "over\n"
 

@@ -5,6 +5,7 @@ import importlib.util
 import pytest
 from langchain_openai import ChatOpenAI
 
+from deepagents_builtin.models.init_chat_model.settings import InitChatModelSettings
 from deepagents_builtin.models.offline.model import OfflineChatModel
 from deepagents_kernel._builtin import BuiltinTable
 from deepagents_kernel.errors import ModelPackageError, ModelSpecError
@@ -128,7 +129,7 @@ def test_a_missing_package_is_named_with_the_way_to_install_it(spec, package, ke
 
 
 def test_a_package_that_is_there_and_broken_is_not_called_missing(kernel, tmp_path, monkeypatch):
-    (tmp_path / "langchain_groq.py").write_text("import absent_dependency_of_groq\n")
+    (tmp_path / "langchain_groq.py").write_text("import absent_dependency_of_groq\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModelPackageError, match="absent_dependency_of_groq") as caught:
         resolve("groq:x", kernel)
@@ -187,3 +188,13 @@ def test_an_instance_is_kept_as_it_is_and_no_profile_touches_it(kernel):
     assert asked == []
     assert kernel.resolve_model("openai:gpt-5.4").max_retries == 7
     assert asked == ["openai:gpt-5.4"]
+
+
+def test_settings_of_one_agent_reach_the_model_string():
+    from deepagents_kernel import Kernel, make_request
+
+    kernel = Kernel()
+    settings = {"model.init-chat-model": {"base_url": "http://127.0.0.1:9/v1", "options": {"api_key": "x"}}}
+    plan = kernel.plan(make_request("openai:gpt-x", settings=settings))
+    assert plan.main.context.model.openai_api_base == "http://127.0.0.1:9/v1"
+    assert kernel.settings(InitChatModelSettings).base_url is None

@@ -110,7 +110,7 @@ class Provider:
     def write(self, path: str, text: str) -> None:
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
         importlib.invalidate_caches()
 
     def caching(self, text: str | None = None) -> None:
@@ -196,7 +196,7 @@ wanted = ("langchain_anthropic", "anthropic", "langchain_aws", "boto3", "langcha
 print([name for name in wanted if name in sys.modules])
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=False, timeout=120
     )
     assert done.stdout.strip() == "[]", done.stderr
 

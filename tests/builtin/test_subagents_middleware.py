@@ -577,7 +577,10 @@ def test_a_planned_child_is_compiled_once_for_each_format():
     outer = kernel.compile(plan)
     handle = plan.stack("main/r").handle
     made = []
-    handle._compile_stack, compile_stack = lambda stack: made.append(stack) or compile_stack(stack), handle._compile_stack
+    handle._compile_stack, compile_stack = (
+        lambda stack: made.append(stack) or compile_stack(stack),
+        handle._compile_stack,
+    )
     outcomes = [outer.invoke(go(), config) for config in (None, with_format(Answer), with_format(Answer))]
     assert [results(outcome)[0].text for outcome in outcomes] == ["plain", '{"value":2}', '{"value":3}']
     assert [stack.context.response_format for stack in made] == [None, Answer]

@@ -83,7 +83,7 @@ def test_what_run_needs_is_said_with_an_example(call, tmp_path):
 
 def test_a_bad_workspace_is_one_line(call, tmp_path):
     (tmp_path / "notes").mkdir()
-    (tmp_path / "file").write_text("")
+    (tmp_path / "file").write_text("", encoding="utf-8")
     run = ("run", "x", "--model", "offline", "--workspace")
     assert "nearest: notes" in one_line(call(*run, tmp_path / "nots"))
     assert "takes a folder" in one_line(call(*run, tmp_path / "file"))
@@ -293,7 +293,7 @@ def as_ordinary_user(args):
         finally:
             os._exit(0)
     os.close(writer)
-    with os.fdopen(reader) as stream:
+    with os.fdopen(reader, encoding="utf-8") as stream:
         outcome = json.load(stream)
     os.waitpid(child, 0)
     return outcome
@@ -382,14 +382,14 @@ def test_plan_without_counting(call):
 
 def test_a_stored_plan_is_checked(call, tmp_path):
     stored = tmp_path / "plan.lock"
-    stored.write_text(call("plan", "--json").stdout)
-    document = json.loads(stored.read_text())
+    stored.write_text(call("plan", "--json").stdout, encoding="utf-8")
+    document = json.loads(stored.read_text(encoding="utf-8"))
     assert document["format"] == 1
     same = call("plan", "--check", stored)
     assert (same.exit_code, same.stdout) == (0, f"unchanged: {document['fingerprint']}\n")
 
     document["main"]["tools"].pop()
-    stored.write_text(json.dumps(document))
+    stored.write_text(json.dumps(document), encoding="utf-8")
     differs = call("plan", "--check", stored)
     assert differs.exit_code == 1
     assert "main: + tool " in differs.stdout
@@ -406,10 +406,10 @@ def test_the_workspace_is_not_part_of_the_fingerprint(call, tmp_path):
 
 def test_two_stored_plans_are_compared(call, tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
-    a.write_text(call("plan", "--json").stdout)
-    document = json.loads(a.read_text())
+    a.write_text(call("plan", "--json").stdout, encoding="utf-8")
+    document = json.loads(a.read_text(encoding="utf-8"))
     document["main"]["prompt"] = "other"
-    b.write_text(json.dumps(document))
+    b.write_text(json.dumps(document), encoding="utf-8")
     assert call("plan", "--diff", a, a).exit_code == 0
     result = call("plan", "--diff", a, b)
     assert result.exit_code == 1
@@ -419,8 +419,8 @@ def test_two_stored_plans_are_compared(call, tmp_path):
 def test_a_bad_plan_file_says_how_to_make_one(call, tmp_path):
     missing, broken, other, damaged = (tmp_path / name for name in ("missing", "broken", "other", "damaged"))
     broken.write_bytes(b"\xff{")
-    other.write_text('{"format": 99}')
-    damaged.write_text('{"format": 1, "main": {}}')
+    other.write_text('{"format": 99}', encoding="utf-8")
+    damaged.write_text('{"format": 1, "main": {}}', encoding="utf-8")
     for path, word in ((missing, "no plan"), (broken, "can't be read"), (other, "99"), (damaged, "damaged")):
         for args in (("--check", path), ("--diff", path, path)):
             text = one_line(call("plan", *args))

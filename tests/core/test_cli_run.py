@@ -60,7 +60,7 @@ def events(text):
 
 
 def test_text_shows_calls_answer_and_files(build, tmp_path, capsys):
-    (tmp_path / "old.txt").write_text("1")
+    (tmp_path / "old.txt").write_text("1", encoding="utf-8")
     turns = [
         [("write", {"path": "new.txt", "text": "x" * 500}), ("write", {"path": "old.txt", "text": "12"})],
         "All done.",
@@ -245,14 +245,14 @@ def test_closing_stops_the_producer():
 
 def test_snapshots_tell_created_changed_and_deleted(tmp_path):
     for name in ("same", "changed", "deleted"):
-        (tmp_path / name).write_text(name)
+        (tmp_path / name).write_text(name, encoding="utf-8")
     (tmp_path / ".git").mkdir()
     before = take_snapshot(tmp_path)
-    (tmp_path / "changed").write_text("longer than before")
+    (tmp_path / "changed").write_text("longer than before", encoding="utf-8")
     (tmp_path / "deleted").unlink()
     (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "new").write_text("")
-    (tmp_path / ".git" / "index").write_text("")
+    (tmp_path / "sub" / "new").write_text("", encoding="utf-8")
+    (tmp_path / ".git" / "index").write_text("", encoding="utf-8")
     changes = compare(before, take_snapshot(tmp_path))
     assert (changes.created, changes.changed, changes.deleted) == (("sub/new",), ("changed",), ("deleted",))
     assert changes.complete
@@ -260,10 +260,10 @@ def test_snapshots_tell_created_changed_and_deleted(tmp_path):
 
 def test_a_huge_workspace_is_bounded_and_says_so(tmp_path, capsys):
     for number in range(5):
-        (tmp_path / str(number)).write_text("")
+        (tmp_path / str(number)).write_text("", encoding="utf-8")
     before = take_snapshot(tmp_path, most=3)
-    (tmp_path / "0").write_text("x")
-    (tmp_path / "-").write_text("x")
+    (tmp_path / "0").write_text("x", encoding="utf-8")
+    (tmp_path / "-").write_text("x", encoding="utf-8")
     changes = compare(before, take_snapshot(tmp_path, most=3))
     assert (changes.created, changes.changed, changes.deleted, changes.complete) == ((), ("0",), (), False)
 

@@ -304,7 +304,9 @@ class TestImports:
     @staticmethod
     def loaded(code, packages):
         script = f"{code}\nimport json, sys; sys.stderr.write(json.dumps(sorted(sys.modules)))"
-        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True
+        )
         return [name for name in packages if name in json.loads(done.stderr)]
 
     def test_importing_the_package_loads_nothing_heavy(self):

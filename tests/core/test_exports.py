@@ -10,7 +10,44 @@ import deepagents_kernel.backends
 import deepagents_kernel.middleware
 import deepagents_kernel.profiles
 
-SURFACE = ["AgentPlan", "AgentRequest", "AsyncSubAgent", "BackendSpec", "ChildStack", "CompiledSubAgent", "DeepAgentState", "DeepAgentsError", "FilesystemMiddleware", "FilesystemPermission", "FsToolName", "GeneralPurposeSubagentProfile", "HarnessProfile", "HarnessProfileConfig", "Kernel", "MiddlewareSpec", "PlanError", "PluginError", "PluginInfo", "Problem", "PromptPart", "ProviderProfile", "Segment", "StackContext", "StackKind", "StackPlan", "SubAgent", "SubAgentMiddleware", "__version__", "create_deep_agent", "get_kernel", "hookimpl", "hookspec", "make_request", "register_harness_profile", "register_provider_profile"]
+SURFACE = [
+    "AgentPlan",
+    "AgentRequest",
+    "AsyncSubAgent",
+    "BackendSpec",
+    "ChildStack",
+    "CompiledSubAgent",
+    "DeepAgentState",
+    "DeepAgentsError",
+    "FilesystemMiddleware",
+    "FilesystemPermission",
+    "FsToolName",
+    "GeneralPurposeSubagentProfile",
+    "HarnessProfile",
+    "HarnessProfileConfig",
+    "Kernel",
+    "MiddlewareSpec",
+    "PlanError",
+    "PluginError",
+    "PluginInfo",
+    "Problem",
+    "PromptPart",
+    "ProviderProfile",
+    "Segment",
+    "StackContext",
+    "StackKind",
+    "StackPlan",
+    "SubAgent",
+    "SubAgentMiddleware",
+    "__version__",
+    "create_deep_agent",
+    "get_kernel",
+    "hookimpl",
+    "hookspec",
+    "make_request",
+    "register_harness_profile",
+    "register_provider_profile",
+]
 
 
 def test_the_public_surface_is_exactly_this():
@@ -54,7 +91,7 @@ def test_a_misspelt_name_gets_the_nearest():
 def test_importing_the_package_imports_nothing_heavy():
     heavy = ["langchain", "langchain_core", "langgraph", "pydantic", "cattrs", "structlog", "click", "rich"]
     code = f"import sys, deepagents_kernel; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -92,6 +92,6 @@ def test_permissions_have_a_module_of_their_own():
 def test_the_door_itself_imports_no_langchain():
     code = "import sys, deepagents_kernel.middleware as m; m.__all__; print('langchain' in sys.modules)"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=True
     )
     assert done.stdout == "False\n"

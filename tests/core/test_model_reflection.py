@@ -236,5 +236,5 @@ def test_the_module_brings_no_langchain_along():
         "import sys, deepagents_kernel.models, deepagents_kernel.contracts.subagents\n"
         "print([name for name in sys.modules if name.startswith(('langchain', 'langgraph', 'pydantic'))])"
     )
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert result.stdout.strip() == "[]"

@@ -258,7 +258,7 @@ def test_disabling_an_unknown_plugin_is_an_error_with_the_nearest():
 
 
 def test_a_disabled_builtin_is_never_imported(tmp_path):
-    (tmp_path / "costly_plugin.py").write_text("raise SystemExit('imported')\n")
+    (tmp_path / "costly_plugin.py").write_text("raise SystemExit('imported')\n", encoding="utf-8")
     (tmp_path / "main.py").write_text(
         "import sys\n"
         "from deepagents_kernel import Kernel\n"
@@ -266,14 +266,15 @@ def test_a_disabled_builtin_is_never_imported(tmp_path):
         "table = BuiltinTable(plugins={'middleware.costly': 'costly_plugin'})\n"
         "kernel = Kernel(builtins=table, disable=['middleware.costly'])\n"
         "assert not kernel.records\n"
-        "print('costly_plugin' in sys.modules)\n"
+        "print('costly_plugin' in sys.modules)\n",
+        encoding="utf-8",
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     done = subprocess.run(
         [sys.executable, str(tmp_path / "main.py")],
         env=environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert (done.stdout, done.stderr, done.returncode) == ("False\n", "", 0)
@@ -338,7 +339,9 @@ def test_the_order_of_registration_never_changes_a_plan():
     seen = set()
     for names in itertools.permutations(plugins):
         for forms in ([(name, plugins[name]) for name in names], {name: plugins[name] for name in names}):
-            plan = tiny.kernel(forms).plan(tiny.request())
+            kernel = tiny.kernel(forms)
+            assert list(kernel.records) == ["backend.tiny", *sorted(plugins)]
+            plan = kernel.plan(tiny.request())
             seen.add((tuple(tiny.order(plan.main)), plan.fingerprint))
     assert len(seen) == 1
     [(order, _)] = seen

@@ -227,5 +227,5 @@ def test_the_door_is_lazy_and_knows_its_names():
         "assert not any(m.startswith('langchain') for m in sys.modules);"
         "assert set(t.__all__) <= set(dir(t)); t.ScriptedChatModel"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr

@@ -177,7 +177,7 @@ def test_ctrl_c_ends_a_run_at_once(workspace, tmp_path, at_work, flags):
     run = ("run", "x", "--model", at_work, "--workspace", workspace, *flags)
     options = command(*run, AT_WORK=str(begun))
     options["args"][1:3] = [str(script)]
-    with subprocess.Popen(**options, text=True) as process:
+    with subprocess.Popen(**options, encoding="utf-8") as process:
         while not begun.exists() and process.poll() is None:
             os.sched_yield()
         process.send_signal(signal.SIGINT)

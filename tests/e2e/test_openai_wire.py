@@ -362,7 +362,6 @@ def run_command(server, workspace, *flags):
         env={**kept, "PYTHONPATH": ROOTS, "OPENAI_API_KEY": "x"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        text=True,
         encoding="utf-8",
         timeout=120,
         check=False,

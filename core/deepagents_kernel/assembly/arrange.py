@@ -32,6 +32,8 @@ def arrange(entries: Sequence[Entry], guard_name: str = "") -> tuple[tuple[Entry
         entries: in natural order; the order of segments need not be right.
         guard_name: name of the guard middleware, for the error about coming after it.
     """
+    if not _wishes(entries):
+        return tuple(sorted(entries, key=_segment)), ()
     problems = [*_segment_problems(entries, guard_name)]
     ordered: list[Entry] = []
     for segment in Segment:
@@ -59,6 +61,10 @@ def constraint_edges(entries: Sequence[Entry]) -> list[tuple[int, int, int]]:
         edges += [(other, position, position) for other in earlier if other != position]
         edges += [(position, other, position) for other in later if other != position]
     return edges
+
+
+def _segment(entry: Entry) -> Segment:
+    return entry.segment
 
 
 def _wishes(entries: Sequence[Entry]) -> list[tuple[int, Entry, MiddlewareSpec]]:
@@ -151,12 +157,9 @@ def _cycle_problem(cycle: Sequence[Entry]) -> Problem:
 
 
 def _segment_problems(entries: Sequence[Entry], guard_name: str) -> list[Problem]:
-    wishes = _wishes(entries)
-    if not wishes:
-        return []
     by_name = {name: entry for entry in entries for name in (entry.name, entry.slot)}
     problems = []
-    for _, entry, spec in wishes:
+    for _, entry, spec in _wishes(entries):
         if guard_name and guard_name in spec.after:
             hint = f"drop after=({guard_name!r},); nothing can come after the guard"
             text = f"{entry.name} asks to come after the guard ({guard_name})"

@@ -69,6 +69,8 @@ def merge(entries: Sequence[Entry], items: Sequence[Given]) -> tuple[Entry, ...]
             one of its name at that one's position. Two new middleware of one name both stand in the result:
             an exclusion may remove one of them, and if none does the final check names both.
     """
+    if not items:
+        return tuple(entries)
     slots = {name for entry in entries for name in (entry.name, entry.slot)}
     fillers = {item.name: item for item in items if item.name in slots}
     own = {item.name: item for item in items if item.origin == "caller"}

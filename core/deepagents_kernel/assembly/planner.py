@@ -84,10 +84,10 @@ def make_plan(kernel: Kernel, request: AgentRequest) -> AgentPlan:
 
 class _Planner:
     def __init__(self, kernel: Kernel, request: AgentRequest) -> None:
-        self.kernel = kernel
+        # Models and backends are resolved with the agent's settings too, so the view is what plugins get.
+        self.kernel = kernel.configured(request.settings)
         self.request = request
-        self.settings = kernel.settings_for(request.settings)
-        self.rules = Rules(kernel.calls, kernel.guard_plugin(self.settings), kernel.builtin_names)
+        self.rules = Rules(kernel.calls, self.kernel.guard_plugin, kernel.builtin_names)
         self.problems: list[Problem] = []
         self.made_tools: dict[int, Any] = {}
 
@@ -133,7 +133,7 @@ class _Planner:
             interrupt_on=request.interrupt_on,
             response_format=request.response_format,
             call=self.kernel.calls,
-            settings=self.settings,
+            settings=self.kernel.settings_by_class,
         )
         tools = rewrite_descriptions(context.raw_tools, profile.profile.tool_description_overrides)
         return evolve(context, tools=tools)
@@ -147,7 +147,7 @@ class _Planner:
 
     def _resolve_backend(self, backend: Any) -> Any:
         if backend is None:
-            return self.kernel.default_backend(self.settings)
+            return self.kernel.default_backend()
         if isinstance(backend, str):
             return self.kernel.resolve_backend(backend)
         return checked_backend(backend, "backend=")

@@ -75,7 +75,7 @@ def structure_stack(
     # What can't be met is told even while the other slot is empty; the order is made of who is really there.
     _, conflicts = arrange(entries, guard_name)
     problems += conflicts
-    heritable = heritable_names(entries)
+    heritable = heritable_names(entries) if inherit == "slots" else frozenset()
     by = f"profile {context.profile.label}"
     first = exclude(entries, context.profile.profile.excluded_middleware, by=by)
     items, strange = _given(context, inherited_from, inherit, heritable, guard_name)

@@ -7,6 +7,7 @@ and storing implementations.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,11 @@ _log = get_logger(__name__)
 _MANY = (list, tuple, set, frozenset, Iterator, KeysView, ValuesView)
 
 
+@functools.lru_cache(maxsize=256)
+def _is_many(cls: type) -> bool:
+    return issubclass(cls, _MANY)
+
+
 @frozen
 class _Implementation:
     plugin: str
@@ -45,9 +51,12 @@ class HookCalls:
         self._manager = manager
         self._records = records
         self._cache: dict[str, tuple[_Implementation, ...]] = {}
+        self._first: dict[str, bool] = {}
 
     def __call__(self, hook: str, *, at: str = "", **arguments: Any) -> tuple[Contribution, ...]:
         """Call any hook by its kind: the first answer of a ``firstresult`` hook, else every record."""
+        if not self._implementations(hook):
+            return ()
         if self._first_only(hook):
             answer = self.first(hook, at=at, **arguments)
             return () if answer is None else (answer,)
@@ -122,8 +131,11 @@ class HookCalls:
         return caller
 
     def _first_only(self, hook: str) -> bool:
-        specification = self._caller(hook).spec
-        return bool(specification and specification.opts.get("firstresult"))
+        known = self._first.get(hook)
+        if known is None:
+            specification = self._caller(hook).spec
+            known = self._first[hook] = bool(specification and specification.opts.get("firstresult"))
+        return known
 
     def _implementations(self, hook: str) -> tuple[_Implementation, ...]:
         cached = self._cache.get(hook)
@@ -149,7 +161,7 @@ class HookCalls:
         result = self._call(implementation, hook, at, arguments)
         if result is None:
             return ()
-        if not isinstance(result, _MANY):
+        if not _is_many(type(result)):
             return (result,)
         if isinstance(result, Iterator):
             # A generator raises when it is consumed, so it is consumed inside the guard.
