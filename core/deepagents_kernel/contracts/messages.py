@@ -39,24 +39,34 @@ _COMPLETE = frozenset({AIMessage, HumanMessage, RemoveMessage, SystemMessage, To
 class _Places:
     """Every place at which an id was put in any of the lists that share this; see :class:`MessageList`."""
 
-    __slots__ = ("by_id", "without_id")
+    __slots__ = ("by_id", "pending")
 
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.by_id: dict[str, list[int]] = {}
-        self.without_id: list[int] = []
+        # Messages that had no id when they were put, which the host gives them afterwards: it tries the writes
+        # of a step to choose an edge before it stamps and applies them. The objects are kept, not only their
+        # places, so that each is entered once it has an id, whichever branch looks first.
+        self.pending: dict[tuple[int, int], BaseMessage] = {}
         for place, message in enumerate(messages):
-            self.add(message.id, place)
+            self.add(message, place)
 
-    def add(self, message_id: str | None, place: int) -> None:
+    def add(self, message: BaseMessage, place: int) -> None:
         """Note that a message was put at *place*."""
-        # One step of the dictionary and one of the list, for branches that run in several threads.
-        places = self.by_id.setdefault(message_id, []) if message_id else self.without_id
+        # Single steps of dictionaries and lists, for branches that run in several threads.
+        if not message.id:
+            self.pending[id(message), place] = message
+            return
+        places = self.by_id.setdefault(message.id, [])
         if place not in places:
             places.append(place)
 
-    def outdated(self, messages: Sequence[BaseMessage]) -> bool:
-        """Whether a message that had no id may have been given one since."""
-        return any(place < len(messages) and messages[place].id for place in self.without_id)
+    def at(self, message_id: str) -> Sequence[int]:
+        """The places at which an id was put."""
+        for key, message in [*self.pending.items()] if self.pending else ():
+            if message.id:
+                self.add(message, key[1])
+                self.pending.pop(key, None)
+        return self.by_id.get(message_id, ())
 
 
 class MessageList(list[BaseMessage]):
@@ -89,17 +99,14 @@ class MessageList(list[BaseMessage]):
         return (list, (self.copy(),))
 
     def grown(self) -> MessageList | None:
-        """A copy to add to, or ``None`` if the memory is lost or outdated."""
-        places = self._places
-        if places is None or places.outdated(self):
-            return None
-        return MessageList(self.copy(), places=places)
+        """A copy to add to, or ``None`` if the memory is lost."""
+        return None if self._places is None else MessageList(self.copy(), places=self._places)
 
     def find(self, message_id: str | None) -> int | None:
         """The place of the message with this id, of several the last."""
         if not message_id:
             return None
-        places = self._memory().by_id.get(message_id, ())
+        places = self._memory().at(message_id)
         here = [place for place in places if place < len(self) and self[place].id == message_id]
         return max(here, default=None)
 
@@ -107,7 +114,7 @@ class MessageList(list[BaseMessage]):
         """Replace the message with the same id, or append."""
         place = self.find(message.id)
         if place is None:
-            self._memory().add(message.id, len(self))
+            self._memory().add(message, len(self))
             list.append(self, message)
         else:
             list.__setitem__(self, place, message)
