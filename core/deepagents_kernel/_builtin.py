@@ -30,6 +30,7 @@ class BuiltinTable:
         absent: public name to the plugin that would bring it, for names that are not here yet.
         features: feature to the plugin that a user should enable to get it.
         scaffolding: names of middleware that a profile can't exclude.
+        required: names of plugins that can be replaced and not switched off.
         guard: the plugin that may fill the guard segment.
         default_backend: backend string used when the caller names none.
     """
@@ -41,6 +42,7 @@ class BuiltinTable:
     absent: Mapping[str, str] = field(factory=dict)
     features: Mapping[str, str] = field(factory=dict)
     scaffolding: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
     guard: str = ""
     default_backend: str = ""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from deepagents_kernel.errors import PlanTypeError, Problem
 from deepagents_kernel.kernel import Kernel
 
 if TYPE_CHECKING:
@@ -102,7 +103,12 @@ def create_deep_agent(
         PlanError: the agent can't be built as asked; lists every problem.
         DeepAgentsError: a model, a backend or a setting can't be resolved, or a plugin's hook raised.
     """
-    graph: CompiledStateGraph[Any, Any, Any, Any] = (kernel or get_kernel()).create_deep_agent(
+    given: Any = kernel
+    if given is not None and not isinstance(given, Kernel):
+        text = f"kernel= takes a Kernel, not {type(given).__name__}"
+        raise PlanTypeError(Problem(text, hint="make one with Kernel(plugins=[...])"))
+    chosen = get_kernel() if kernel is None else kernel
+    graph: CompiledStateGraph[Any, Any, Any, Any] = chosen.create_deep_agent(
         model,
         tools,
         system_prompt=system_prompt,
@@ -140,7 +146,7 @@ def register_provider_profile(key: str, profile: ProviderProfile, *, kernel: Ker
     Raises:
         ProfileError: malformed key or profile.
     """
-    (kernel or get_kernel()).profiles.register_provider(key, profile)
+    (get_kernel() if kernel is None else kernel).profiles.register_provider(key, profile)
 
 
 def register_harness_profile(
@@ -156,4 +162,4 @@ def register_harness_profile(
     Raises:
         ProfileError: malformed key or profile.
     """
-    (kernel or get_kernel()).profiles.register_harness(key, profile)
+    (get_kernel() if kernel is None else kernel).profiles.register_harness(key, profile)

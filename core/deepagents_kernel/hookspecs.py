@@ -3,8 +3,9 @@
 Hooks run while an agent is *built*, never once per model call: what happens at run time is LangChain
 middleware and nothing else. A hook may return callables; those run later. All hooks are synchronous.
 
-An implementation takes only the arguments it uses. Three kinds of hook, three rules for failure:
+An implementation takes only the arguments it uses. Four kinds of hook, four rules for failure:
 
+* *load*: called while a kernel is built. An exception refuses the plugin, and with it the kernel.
 * *collect*: every implementation is asked; the result is nothing, one record, or an iterable of records
   (a mapping is one record; a generator is consumed at once). An exception stops the plan, and the error
   names plugin, hook and stack.
@@ -64,7 +65,7 @@ def deepagents_addhooks(pluginmanager: pluggy.PluginManager) -> None:
 def deepagents_configure(kernel: Kernel) -> None:
     """The kernel is complete: every plugin is registered, profiles and backends are known.
 
-    Called once for each kernel, also for plugins that are registered later.
+    Called once for each kernel, at the end of its construction.
 
     :param kernel: read-only; don't keep it.
     :returns: nothing.

@@ -25,6 +25,8 @@ from deepagents_kernel.errors import (
     ModelTypeError,
     PlanWarning,
     Problem,
+    SettingsError,
+    nearest_hint,
 )
 from deepagents_kernel.explain.tokens import TokenCounter, counter_for
 from deepagents_kernel.log import get_logger
@@ -150,7 +152,11 @@ class Kernel:
     @property
     def guard_plugin(self) -> str:
         """Name of the plugin that may fill the guard segment; empty for none."""
-        return self.settings(KernelSettings).guard or self._table.guard
+        chosen = self.settings(KernelSettings).guard
+        if chosen and chosen not in self._records:
+            hint = nearest_hint(chosen, self._records)
+            raise SettingsError("kernel.guard", "settings", f"no plugin named {chosen!r}", hint)
+        return chosen or self._table.guard
 
     def _applied(self, base: Mapping[type, Any], values: Any, source: str) -> dict[type, Any]:
         return apply_settings(base, values, classes=self._classes, known=self._records, source=source)
@@ -259,8 +265,17 @@ class Kernel:
         """The graph of one stack, compiled now."""
         settings = self.settings_of(stack)
         answer = self._calls.first("deepagents_compile", at=stack.path, stack=stack, kernel=self)
-        graph = compile_with_langchain(stack) if answer is None else answer.value
+        graph = compile_with_langchain(stack) if answer is None else self._compiled(answer, stack.path)
         return graph.with_config(bound_config(stack, settings))
+
+    @staticmethod
+    def _compiled(answer: Contribution, path: str) -> Any:
+        from langgraph.pregel import Pregel
+
+        if isinstance(answer.value, Pregel):
+            return answer.value
+        reason = f"returned {type(answer.value).__name__}; a compiled graph is expected"
+        raise HookError(answer.plugin, "deepagents_compile", path, reason)
 
     @staticmethod
     def settings_of(stack: StackPlan) -> KernelSettings:

@@ -33,6 +33,10 @@ def get_logger(name: str) -> structlog.stdlib.BoundLogger:
     The processors are given here, not taken from ``structlog.configure``: without this an application
     that never heard of structlog would see our events on its standard output.
     """
+    root = logging.getLogger(name.partition(".")[0])
+    if not root.handlers:
+        # Without it logging's handler of last resort would print our warnings on standard error.
+        root.addHandler(logging.NullHandler())
     logger = structlog.wrap_logger(
         logging.getLogger(name),
         processors=[structlog.stdlib.filter_by_level, _to_record],

@@ -58,6 +58,7 @@ BUILTIN = BuiltinTable(
         "subagents": "middleware.subagents",
     },
     scaffolding=frozenset({"FilesystemMiddleware", "SubAgentMiddleware"}),
+    required=frozenset({"middleware.filesystem", "middleware.subagents"}),
     guard="middleware.tool-exclusion",
     default_backend="state",
 )

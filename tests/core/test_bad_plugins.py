@@ -126,7 +126,8 @@ def test_callables_of_a_spec_that_raise_name_the_middleware():
 
     plugins = {"middleware.bad": tiny.slots(spec("A", adopt=adopt))}
     [problem] = failure(plugins, middleware=[standins.named("A")]).problems
-    assert (problem.text, problem.entry, problem.plugin) == ("not mine", "A", "middleware.bad")
+    assert (problem.entry, problem.plugin, problem.stack) == ("A", "middleware.bad", "main")
+    assert "not mine" in problem.text
 
 
 def test_a_factory_makes_what_its_spec_says():
@@ -192,8 +193,10 @@ def test_two_middleware_that_merge_one_key_differently_are_refused():
 
 def test_a_base_schema_that_is_none_is_refused():
     plugins = {"middleware.bad": tiny.plugin(deepagents_state_schema=lambda: 3)}
-    assert "state schema 3" in str(failure(plugins, PlanTypeError))
-    assert "state schema" in str(failure({}, PlanTypeError, state_schema="x"))
+    error = failure(plugins, HookError)
+    assert (error.plugin, error.stack) == ("middleware.bad", "main")
+    assert "class" in error.reason
+    assert "state_schema" in str(failure({}, PlanTypeError, state_schema="x"))
 
 
 # -- everything at once ----------------------------------------------------------------------------

@@ -7,10 +7,12 @@ from deepagents_kernel import (
     HarnessProfile,
     Kernel,
     PlanError,
+    PluginError,
     PluginInfo,
     hookimpl,
     make_request,
 )
+from deepagents_kernel.errors import SettingsError
 from deepagents_kernel.testing import ScriptedChatModel
 
 
@@ -62,12 +64,29 @@ def test_empty_rules_ask_for_nothing_and_no_sources_at_all_neither(kernel):
     plan(kernel, subagents=[{**CHILD, "permissions": [], "skills": [], "memory": None}])
 
 
-@pytest.mark.parametrize("plugin", ["middleware.human-in-the-loop", "middleware.subagents"])
-def test_switching_a_plugin_off_makes_its_feature_a_problem(plugin):
-    kernel = Kernel(disable=[plugin])
+def test_switching_a_plugin_off_makes_its_feature_a_problem():
+    kernel = Kernel(disable=["middleware.human-in-the-loop"])
     plan(kernel)
-    with pytest.raises(PlanError, match=f"install or enable the plugin {plugin}"):
-        plan(kernel, interrupt_on={"ls": True}, subagents=[CHILD])
+    with pytest.raises(PlanError, match=r"install or enable the plugin middleware.human-in-the-loop"):
+        plan(kernel, interrupt_on={"ls": True})
+
+
+@pytest.mark.parametrize("plugin", ["middleware.filesystem", "middleware.subagents"])
+def test_scaffolding_is_not_switched_off(plugin):
+    with pytest.raises(PluginError, match=r"(?s)scaffolding.*replaces="):
+        Kernel(disable=[plugin])
+
+
+def test_scaffolding_in_code_is_not_switched_off():
+    class Mine:
+        PLUGIN = PluginInfo(name="middleware.mine", scaffolding=True)
+
+        @hookimpl
+        def deepagents_system_prompt(self):
+            return None
+
+    with pytest.raises(PluginError, match="scaffolding"):
+        Kernel([Mine()], disable=["middleware.mine"])
 
 
 def test_excluded_tools_without_the_guard_are_a_problem():
@@ -102,12 +121,14 @@ def test_the_guard_can_be_another_plugin():
             return MiddlewareSpec("Strict", Strict, lambda _: Strict(), segment=Segment.GUARD)
 
     kernel = Kernel([("middleware.strict", Guard())], settings={"kernel": {"guard": "middleware.strict"}})
-    with pytest.raises(PlanError, match="only middleware.strict may fill it"):
-        plan(kernel)
-    alone = Kernel(
-        [("middleware.strict", Guard())],
-        disable=["middleware.tool-exclusion"],
-        settings={"kernel": {"guard": "middleware.strict"}},
-    )
-    found = plan(alone, subagents=[CHILD], profile=HarnessProfile(excluded_tools={"grep"}))
+    found = plan(kernel, subagents=[CHILD], profile=HarnessProfile(excluded_tools={"grep"}))
     assert [stack.entries[-1].name for stack in found.stacks()] == ["Strict"] * 3
+    assert all("_ToolExclusionMiddleware" not in [entry.name for entry in s.entries] for s in found.stacks())
+    unnamed = Kernel([("middleware.strict", Guard())])
+    with pytest.raises(PlanError, match=r"only middleware.tool-exclusion may fill it"):
+        plan(unnamed)
+
+
+def test_a_guard_that_is_not_there_is_a_settings_error():
+    with pytest.raises(SettingsError, match=r"(?s)kernel.guard.*nearest: middleware.tool-exclusion"):
+        plan(Kernel(settings={"kernel": {"guard": "middleware.tool-exclusoin"}}))

@@ -65,6 +65,13 @@ def test_a_function_named_like_a_hook_must_be_marked():
     assert "hookimpl" in error.hint
 
 
+def test_an_object_without_implementations_is_refused():
+    for plugin in (types.ModuleType("empty"), tiny.plugin(), "middleware.audit"):
+        error = refused({"middleware.audit": plugin})
+        assert error.plugin == "middleware.audit"
+        assert "no hook implementations" in error.reason
+
+
 def test_an_unknown_hook_is_refused_with_the_nearest():
     error = refused({"middleware.audit": tiny.plugin(deepagents_midleware=lambda context: None)})
     assert "deepagents_midleware" in error.reason
@@ -295,7 +302,7 @@ def test_builtins_are_loaded_from_a_module_an_attribute_or_an_object(monkeypatch
 
 
 def test_a_required_plugin_must_be_there():
-    needs = tiny.plugin(PluginInfo(requires="middleware.audit-log"))
+    needs = tiny.plugin(PluginInfo(requires="middleware.audit-log"), deepagents_tools=lambda: None)
     error = refused({"middleware.needs": needs, "middleware.audit-logs": Audit()})
     assert error.plugin == "middleware.needs"
     assert "middleware.audit-log" in error.reason
@@ -305,14 +312,16 @@ def test_a_required_plugin_must_be_there():
 
 def test_a_required_plugin_that_is_disabled_is_not_there():
     plugins = {
-        "middleware.needs": tiny.plugin(PluginInfo(requires="middleware.audit")),
+        "middleware.needs": tiny.plugin(
+            PluginInfo(requires="middleware.audit"), deepagents_tools=lambda: None
+        ),
         "middleware.audit": Audit(),
     }
     assert refused(plugins, disable=["middleware.audit"]).plugin == "middleware.needs"
 
 
 def test_plugins_in_conflict_cannot_be_together():
-    rival = tiny.plugin(PluginInfo(conflicts="middleware.audit"))
+    rival = tiny.plugin(PluginInfo(conflicts="middleware.audit"), deepagents_tools=lambda: None)
     error = refused({"middleware.rival": rival, "middleware.audit": Audit()})
     assert {error.plugin, *error.reason.split()} >= {"middleware.rival", "middleware.audit"}
     assert "disable" in error.hint

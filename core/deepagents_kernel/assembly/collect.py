@@ -11,9 +11,21 @@ from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
 from deepagents_kernel.errors import DuplicateMiddlewareError, HookError, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from deepagents_kernel.assembly.context import Contribution, StackContext
+    from deepagents_kernel.assembly.plan import StackPlan
+
+    Bind = Callable[[Any, StackPlan], Any]
+
+
+@frozen
+class Claim:
+    """A plugin's wish to take over a slot by ``replaces``."""
+
+    plugin: str
+    name: str
+    target: str
 
 
 @frozen(eq=False)
@@ -23,11 +35,13 @@ class Slots:
     Attributes:
         entries: core, user and tail slots in natural order.
         guard: the guard's slot, if the guard plugin gave one; vacant when it has nothing to do.
+        claims: names that a takeover was asked for, and whether a slot of that name is here.
         problems: what is wrong with what was given.
     """
 
     entries: tuple[Entry, ...]
     guard: Entry | None
+    claims: Mapping[Claim, bool]
     problems: tuple[Problem, ...]
 
 
@@ -36,6 +50,7 @@ def collect_slots(
     contributions: Sequence[Contribution],
     *,
     guard_plugin: str,
+    default_guard: str,
     builtins: Collection[str],
 ) -> Slots:
     """The slots that plugins and profile give to a stack.
@@ -44,25 +59,29 @@ def collect_slots(
         context: the stack.
         contributions: results of ``deepagents_middleware``, in plugin order.
         guard_plugin: the only plugin that may fill the guard segment.
+        default_guard: the plugin that fills it where nobody chose another; it steps aside for a chosen one.
         builtins: names of built-in plugins; in the tail they come behind third parties, so that what must see
             the final request (caching, content filters) does.
     """
     slots = [_slot(item, context) for item in contributions]
     guards = [entry for entry in slots if entry.segment is Segment.GUARD]
     guard = next((entry for entry in guards if entry.plugin == guard_plugin), None)
-    problems = [_guard_claim(entry, guard, guard_plugin) for entry in guards if entry is not guard]
+    others = [entry for entry in guards if entry is not guard]
+    if guard_plugin != default_guard:
+        others = [entry for entry in others if entry.plugin != default_guard]
+    problems = [_guard_claim(entry, guard, guard_plugin) for entry in others]
     others = [entry for entry in slots if entry.segment is not Segment.GUARD]
     if guard is not None:
         problems += [_reserved(entry) for entry in others if entry.name == guard.name]
         others = [entry for entry in others if entry.name != guard.name]
-    others, found = _take_over(others)
+    others, claims, found = _take_over(others)
     problems += found
     others, found = _unique(others)
     problems += found
     extras, found = _profile_extras(context, guard)
     problems += found
     entries = _with_extras(others, extras, builtins)
-    return Slots(entries, guard, tuple(problem.at(context.path) for problem in problems))
+    return Slots(entries, guard, claims, tuple(problem.at(context.path) for problem in problems))
 
 
 def _slot(item: Contribution, context: StackContext) -> Entry:
@@ -103,39 +122,71 @@ def _reserved(entry: Entry) -> Problem:
     )
 
 
-def _take_over(slots: Sequence[Entry]) -> tuple[list[Entry], list[Problem]]:
-    """Let claimants (``replaces=NAME``) stand in the slots that they take over."""
-    claims: dict[str, list[Entry]] = {}
-    names = {entry.name for entry in slots if not entry.spec or not entry.spec.replaces}
+def _take_over(slots: Sequence[Entry]) -> tuple[list[Entry], dict[Claim, bool], list[Problem]]:
+    """Let claimants (``replaces=NAME``) stand in the slots that they take over.
+
+    A claimant stands nowhere else: where there is no such slot (a child stack has fewer than the main one)
+    there is nothing to take over. A vacant one claims nothing.
+    """
+    owned = {entry.name for entry in slots if not _target(entry)}
+    claimants: dict[str, list[Entry]] = {}
+    claims: dict[Claim, bool] = {}
     for entry in slots:
-        if entry.spec is not None and entry.spec.replaces in names:
-            claims.setdefault(entry.spec.replaces, []).append(entry)
-    problems = [_two_claimants(name, found) for name, found in claims.items() if len(found) > 1]
-    result = []
-    for entry in slots:
-        if entry.spec is not None and entry.spec.replaces in claims:
-            continue
-        claimants = claims.get(entry.name)
-        result.append(entry if claimants is None else _claimed(entry, claimants[0]))
-    return result, problems
+        target = _target(entry)
+        if target:
+            claims[Claim(entry.plugin, entry.name, target)] = target in owned
+            if not entry.vacant:
+                claimants.setdefault(target, []).append(entry)
+    problems = [_two_claimants(name, found) for name, found in claimants.items() if len(found) > 1]
+    problems += [problem for entry in slots for problem in _useless_wishes(entry)]
+    kept = [entry for entry in slots if not _target(entry)]
+    taken = [_claimed(slot, claimants[slot.name][0]) if slot.name in claimants else slot for slot in kept]
+    return taken, claims, problems
+
+
+def _target(entry: Entry) -> str:
+    return entry.spec.replaces if entry.spec is not None else ""
+
+
+def _useless_wishes(entry: Entry) -> list[Problem]:
+    """What a claimant can't ask for: the place, and what belongs to it, are the owner's."""
+    spec = entry.spec
+    if spec is None or not spec.replaces:
+        return []
+    asked = [name for name in ("after", "before", "adopt", "scaffolding") if getattr(spec, name)]
+    wishes = ", ".join(asked)
+    text = f"{entry.name} replaces {spec.replaces} and asks for {wishes}, which the slot's owner decides"
+    return (
+        [Problem(text, entry=entry.name, plugin=entry.plugin, hint="drop what it asks for")] if asked else []
+    )
 
 
 def _claimed(slot: Entry, claimant: Entry) -> Entry:
     # The owner's spec stays: its constraints, adopt and bind are what makes the place what it is.
-    spec = claimant.spec
-    assert spec is not None  # noqa: S101 - a claimant is found by its spec
+    owner, spec = slot.spec, claimant.spec
+    assert owner is not None  # noqa: S101 - what plugins give has a spec
+    assert spec is not None  # noqa: S101
+    merged = evolve(
+        owner, factory=spec.factory, aliases=spec.aliases, summary=spec.summary, bind=_bound(owner, spec)
+    )
     return evolve(
         slot,
         name=claimant.name,
         cls=claimant.cls,
-        spec=None
-        if slot.spec is None
-        else evolve(slot.spec, factory=spec.factory, aliases=spec.aliases, summary=spec.summary),
+        spec=merged,
         source=claimant.source,
         replaced=slot.source,
-        vacant=claimant.vacant,
+        vacant="",
         origin="replacement",
     )
+
+
+def _bound(owner: MiddlewareSpec, claimant: MiddlewareSpec) -> Bind | None:
+    """First the owner's ``bind``, which knows the slot, then the claimant's, which knows the middleware."""
+    first, second = owner.bind, claimant.bind
+    if first is None or second is None:
+        return first or second
+    return lambda middleware, stack: second(first(middleware, stack), stack)
 
 
 def _two_claimants(name: str, claimants: Sequence[Entry]) -> Problem:

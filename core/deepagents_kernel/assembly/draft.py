@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from deepagents_kernel.errors import PlanError, Problem, nearest_hint
+from deepagents_kernel.errors import PlanError, PlanTypeError, Problem, nearest_hint
 
 if TYPE_CHECKING:
     from deepagents_kernel.assembly.context import StackContext
@@ -72,6 +72,8 @@ class StackDraft:
         Raises:
             PlanError: no such entry.
         """
+        if not isinstance(note, str):
+            raise PlanTypeError(Problem(f"a note of {name} is {note!r:.60}, not a text", entry=name))
         index = self._index(name)
         entry = self._entries[index]
         self._entries[index] = evolve(entry, notes=(*entry.notes, note))

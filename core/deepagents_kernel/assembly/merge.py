@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from attrs import frozen
 
 from deepagents_kernel.assembly.collect import fill, given_entry, not_middleware
-from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.assembly.specs import Segment
-from deepagents_kernel.errors import DeepAgentsError, PlanError, PlanTypeError, Problem
+from deepagents_kernel.errors import PlanTypeError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.plan import Entry
 
 Origin = Literal["caller", "inherited"]
@@ -96,22 +94,6 @@ def heritable_names(entries: Sequence[Entry]) -> frozenset[str]:
         if entry.spec is None or entry.spec.heritable
         for name in (entry.name, entry.slot)
     )
-
-
-def adopt(entry: Entry, context: StackContext) -> tuple[Entry, tuple[Problem, ...]]:
-    """Let the owner of a slot look at the foreign middleware that fills it, once, in this stack."""
-    from attrs import evolve
-
-    if entry.instance is None or entry.spec is None or entry.spec.adopt is None:
-        return entry, ()
-    try:
-        adopted = entry.spec.adopt(entry.instance, context)
-    except PlanError as error:
-        return entry, problems_of(error, context.path, entry.plugin)
-    except (DeepAgentsError, ValueError, TypeError, NotImplementedError) as error:
-        problem = Problem(str(error), stack=context.path, entry=entry.name, plugin=entry.plugin, cause=error)
-        return entry, (problem,)
-    return evolve(entry, instance=adopted, cls=type(adopted)), ()
 
 
 def _filled(entry: Entry, fillers: dict[str, Given]) -> Entry:

@@ -26,7 +26,7 @@ from deepagents_kernel.assembly.prompt import (
 from deepagents_kernel.assembly.realize import bind, realize
 from deepagents_kernel.assembly.resolve_backend import checked_backend
 from deepagents_kernel.assembly.specs import ChildStack, PromptPart, StackKind
-from deepagents_kernel.assembly.structure import Rules, Structure, structure_stack
+from deepagents_kernel.assembly.structure import Rules, Structure, structure_stack, unmet_claims
 from deepagents_kernel.assembly.tools import (
     as_tools,
     rewrite_descriptions,
@@ -41,6 +41,7 @@ from deepagents_kernel.assembly.verify import (
     verify_middleware,
     verify_model,
     verify_order,
+    verify_response_format,
     verify_state,
 )
 from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, Problem
@@ -87,7 +88,7 @@ class _Planner:
         # Models and backends are resolved with the agent's settings too, so the view is what plugins get.
         self.kernel = kernel.configured(request.settings)
         self.request = request
-        self.rules = Rules(kernel.calls, self.kernel.guard_plugin, kernel.builtin_names)
+        self.rules = Rules(kernel.calls, self.kernel.guard_plugin, kernel.table.guard, kernel.builtin_names)
         self.problems: list[Problem] = []
         self.made_tools: dict[int, Any] = {}
 
@@ -95,11 +96,12 @@ class _Planner:
         self._check_features()
         main = self._branch(self._main_context(), ChildStack(StackKind.MAIN, "main"), None)
         self._check_coverage(main)
+        self.problems += unmet_claims([branch.structure for branch in main.walk()])
         stack = self._realized(main)
         plan = AgentPlan(stack, plugins=self.kernel.records)
         self._check_tool_names(plan)
         self._validate(plan)
-        errors = [problem for problem in self.problems if problem.severity == "error"]
+        errors = [problem for problem in dict.fromkeys(self.problems) if problem.severity == "error"]
         if errors:
             raise PlanError.of(errors)
         return evolve(plan, warnings=tuple(dict.fromkeys(self.problems)))
@@ -166,15 +168,18 @@ class _Planner:
         return _Branch(structure, prompt, tuple(branch for branch in branches if branch is not None))
 
     def _with_tools(self, context: StackContext) -> StackContext:
-        extra = [item.value for item in self._collect("deepagents_tools", context)]
+        extra = self._collect("deepagents_tools", context)
         overrides = context.profile.profile.tool_description_overrides
         where = "tools=" if context.parent is None else f"tools of sub-agent {context.name}"
-        tools, problems = as_tools(
-            (*context.tools, *rewrite_descriptions(extra, overrides)), where, self.made_tools
-        )
-        inherited = context.parent is not None and "tools" not in context.spec
-        # What is wrong with inherited tools was reported where they were given.
-        self.problems += [] if inherited and not extra else placed(problems, context.path)
+        tools, problems = as_tools(context.tools, where, self.made_tools)
+        if context.parent is None or "tools" in context.spec:
+            # What is wrong with inherited tools was reported where they were given.
+            self.problems += placed(problems, context.path)
+        for item in extra:
+            rewritten = rewrite_descriptions([item.value], overrides)
+            added, problems = as_tools(rewritten, "deepagents_tools", self.made_tools, beside=tools)
+            self.problems += [problem.at(context.path, item.plugin) for problem in problems]
+            tools = (*tools, *added)
         return context if tools == context.tools else evolve(context, tools=tools)
 
     def _requested_children(self, context: StackContext) -> tuple[ChildStack, ...]:
@@ -270,6 +275,9 @@ class _Planner:
             answer = self.kernel.calls.first("deepagents_state_schema", context=context, at=context.path)
         except PlanError as error:
             self.problems += error.problems
+        if answer is not None and not isinstance(answer.value, type):
+            reason = f"returned {answer.value!r:.60}; a class is expected"
+            raise HookError(answer.plugin, "deepagents_state_schema", context.path, reason)
         if answer is not None:
             schema: type = answer.value
             return schema
@@ -282,6 +290,7 @@ class _Planner:
     def _verify(self, stack: StackPlan, *, ordered: bool) -> None:
         found = [
             *verify_model(stack.context),
+            *verify_response_format(stack.context),
             # Constraints that can't be met were reported by whoever tried to meet them.
             *(verify_order(stack.entries) if ordered else ()),
             *verify_middleware(stack.entries),

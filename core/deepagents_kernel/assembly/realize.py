@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from deepagents_kernel.assembly.merge import adopt
 from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.errors import DeepAgentsError, PlanError, PlanTypeError, Problem
 
@@ -15,6 +14,10 @@ if TYPE_CHECKING:
 
     from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.plan import Entry, StackPlan
+
+
+# Raised with a text for the reader; of any other exception the type says as much as the text.
+_SPOKEN = (DeepAgentsError, ValueError, NotImplementedError)
 
 
 def realize(entries: Sequence[Entry], context: StackContext) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
@@ -35,6 +38,16 @@ def realize(entries: Sequence[Entry], context: StackContext) -> tuple[tuple[Entr
     return tuple(built), tuple(problems)
 
 
+def adopt(entry: Entry, context: StackContext) -> tuple[Entry, tuple[Problem, ...]]:
+    """Let the owner of a slot look at the foreign middleware that fills it, once, in this stack."""
+    if entry.instance is None or entry.spec is None or entry.spec.adopt is None:
+        return entry, ()
+    take = entry.spec.adopt
+    adopted, found = _guarded(entry, context, "adopting", lambda: take(entry.instance, context))
+    found = found or _not_itself(entry, context, "adopt", adopted)
+    return (entry if found else evolve(entry, instance=adopted, cls=type(adopted))), found
+
+
 def bind(entries: Sequence[Entry], stack: StackPlan) -> tuple[tuple[Entry, ...], tuple[Problem, ...]]:
     """Let each slot's owner configure its final instance for the finished stack, on a copy."""
     bound: list[Entry] = []
@@ -43,9 +56,11 @@ def bind(entries: Sequence[Entry], stack: StackPlan) -> tuple[tuple[Entry, ...],
         if entry.spec is None or entry.spec.bind is None:
             bound.append(entry)
             continue
+        tie = entry.spec.bind
         instance, found = _guarded(
-            entry, stack.context, "binding", lambda e=entry: e.spec.bind(e.instance, stack)
+            entry, stack.context, "binding", lambda e=entry, t=tie: t(e.instance, stack)
         )
+        found = found or _not_itself(entry, stack.context, "bind", instance)
         problems += found
         if not found:
             bound.append(evolve(entry, instance=instance))
@@ -53,26 +68,32 @@ def bind(entries: Sequence[Entry], stack: StackPlan) -> tuple[tuple[Entry, ...],
 
 
 def _construct(entry: Entry, context: StackContext) -> tuple[Entry, tuple[Problem, ...]]:
-    from langchain.agents.middleware import AgentMiddleware
-
     spec = entry.spec
     if spec is None:
         return entry, (Problem(f"{entry.name} has neither an instance nor a factory", entry=entry.name),)
     instance, found = _guarded(entry, context, "building", lambda: spec.factory(context))
     if found:
         return entry, found
-    wrong = ""
-    if not isinstance(instance, AgentMiddleware):
-        wrong = f"the factory of {entry.name} returned {type(instance).__name__}, which is not a middleware"
-    elif instance.name != entry.name:
-        wrong = f"the factory of {entry.name} returned a middleware named {instance.name!r}"
-    elif type(instance) is not entry.cls and not _variant(instance, entry.cls):
+    found = _not_itself(entry, context, "factory", instance)
+    if not found and type(instance) is not entry.cls and not _variant(instance, entry.cls):
         made = type(instance).__name__
-        wrong = f"the factory of {entry.name} returned a {made}; its spec says {entry.cls.__name__}"
-    if wrong:
-        problem = Problem(wrong, context.path, entry.name, entry.plugin, error=PlanTypeError)
-        return entry, (problem,)
-    return evolve(entry, instance=instance, original=instance), ()
+        text = f"the factory of {entry.name} returned a {made}; its spec says {entry.cls.__name__}"
+        found = (Problem(text, context.path, entry.name, entry.plugin, error=PlanTypeError),)
+    return (entry if found else evolve(entry, instance=instance, original=instance)), found
+
+
+def _not_itself(entry: Entry, context: StackContext, function: str, instance: Any) -> tuple[Problem, ...]:
+    """The problem of a function of a slot's owner that gave back something else than its middleware."""
+    from langchain.agents.middleware import AgentMiddleware
+
+    if not isinstance(instance, AgentMiddleware):
+        text = f"{function} of {entry.name} returned {type(instance).__name__}, which is not a middleware"
+    elif instance.name != entry.name:
+        text = f"{function} of {entry.name} returned a middleware named {instance.name!r}"
+    else:
+        return ()
+    hint = "return the instance" if instance is None else ""
+    return (Problem(text, context.path, entry.name, entry.plugin, hint, error=PlanTypeError),)
 
 
 def _variant(instance: Any, cls: type) -> bool:
@@ -86,6 +107,6 @@ def _guarded(entry: Entry, context: StackContext, doing: str, call: Any) -> tupl
     except PlanError as error:
         return None, problems_of(error, context.path, entry.plugin)
     except Exception as error:
-        shown = str(error) if isinstance(error, DeepAgentsError) else f"{type(error).__name__}: {error}"
+        shown = str(error) if isinstance(error, _SPOKEN) else f"{type(error).__name__}: {error}"
         text = f"{doing} {entry.name} failed: {shown}"
         return None, (Problem(text, context.path, entry.name, entry.plugin, cause=error),)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import field, frozen
@@ -87,28 +89,57 @@ def make_request(
         raise _refuse("interrupt_on", "a mapping from tool name to True, False or a config", interrupt_on)
     if name is not None and not isinstance(name, str):
         raise _refuse("name", "a string", name)
+    if not isinstance(debug, bool):
+        raise _refuse("debug", "True or False", debug)
+    for argument, value in (("state_schema", state_schema), ("context_schema", context_schema)):
+        if value is not None and not isinstance(value, type):
+            raise _refuse(argument, "a class", value)
+    checkpointer = _host_object("checkpointer", checkpointer)
     return AgentRequest(
         model=model,
         tools=_sequence("tools", "a list of tools", tools),
         system_prompt=_prompt(system_prompt),
         middleware=_sequence("middleware", "a list of middleware instances", middleware) or (),
-        subagents=_sequence("subagents", "a list of sub-agent specs", subagents) or (),
+        subagents=_specs(subagents),
         skills=_sequence("skills", "a list of skill sources", skills),
         memory=_sequence("memory", "a list of memory sources", memory),
         permissions=_sequence("permissions", "a list of rules", permissions),
         backend=backend,
-        interrupt_on=None if interrupt_on is None else dict(interrupt_on),
+        interrupt_on=None if interrupt_on is None else MappingProxyType(dict(interrupt_on)),
         response_format=response_format,
         state_schema=state_schema,
         context_schema=context_schema,
         checkpointer=checkpointer,
-        store=store,
+        store=_host_object("store", store),
         debug=debug,
         name=name,
-        cache=cache,
+        cache=_host_object("cache", cache),
         profile=profile,
         settings=settings,
     )
+
+
+def _specs(value: Any) -> tuple[Any, ...]:
+    """Sub-agent specs, read-only: plugins see them, and they are the caller's."""
+    specs = _sequence("subagents", "a list of sub-agent specs", value) or ()
+    return tuple(MappingProxyType(dict(spec)) if isinstance(spec, Mapping) else spec for spec in specs)
+
+
+# What LangGraph would refuse in its own words, or take and fail with later.
+_HOST_CLASSES = {
+    "checkpointer": "langgraph.checkpoint.base:BaseCheckpointSaver",
+    "store": "langgraph.store.base:BaseStore",
+    "cache": "langgraph.cache.base:BaseCache",
+}
+
+
+def _host_object(argument: str, value: Any) -> Any:
+    if value is None or (argument == "checkpointer" and isinstance(value, bool)):
+        return value
+    module, _, name = _HOST_CLASSES[argument].partition(":")
+    if isinstance(value, getattr(importlib.import_module(module), name)):
+        return value
+    raise _refuse(argument, f"a {name}", value)
 
 
 def _prompt(value: Any) -> Any:

@@ -41,13 +41,21 @@ class StackKind(enum.StrEnum):
 
 def _names(value: Iterable[str] | str) -> tuple[str, ...]:
     # A bare string is the usual slip; taken letter by letter it would be a constraint on "F", "i", "l", ...
-    return (value,) if isinstance(value, str) else tuple(value)
+    names: tuple[Any, ...] = (value,) if isinstance(value, str) else tuple(value)
+    for name in names:
+        if not isinstance(name, str):
+            msg = f"expected names of middleware, got {name!r:.60}"
+            raise TypeError(msg)
+    return names
 
 
 def _named(_instance: object, attribute: Attribute[str], value: object) -> None:
     if not isinstance(value, str) or not value:
         msg = f"{attribute.name} must be a name, not {value!r}"
         raise TypeError(msg)
+
+
+_OPTIONAL_FUNCTION = validators.optional(validators.is_callable())
 
 
 @frozen
@@ -83,10 +91,14 @@ class MiddlewareSpec:
     vacant: bool = field(default=False, kw_only=True)
     heritable: bool = field(default=True, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
-    replaces: str = field(default="", kw_only=True)
+    replaces: str = field(default="", validator=validators.instance_of(str), kw_only=True)
     summary: str = field(default="", kw_only=True)
-    adopt: Callable[[Middleware, StackContext], Middleware] | None = field(default=None, kw_only=True)
-    bind: Callable[[Middleware, StackPlan], Middleware] | None = field(default=None, kw_only=True)
+    adopt: Callable[[Middleware, StackContext], Middleware] | None = field(
+        default=None, validator=_OPTIONAL_FUNCTION, kw_only=True
+    )
+    bind: Callable[[Middleware, StackPlan], Middleware] | None = field(
+        default=None, validator=_OPTIONAL_FUNCTION, kw_only=True
+    )
 
 
 @frozen

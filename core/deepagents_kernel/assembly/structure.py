@@ -10,12 +10,14 @@ from deepagents_kernel.assembly.arrange import arrange
 from deepagents_kernel.assembly.collect import collect_slots
 from deepagents_kernel.assembly.draft import StackDraft
 from deepagents_kernel.assembly.exclude import exclude
-from deepagents_kernel.assembly.merge import Given, adopt, given, heritable_names, merge
-from deepagents_kernel.errors import PlanError, Problem
+from deepagents_kernel.assembly.merge import Given, given, heritable_names, merge
+from deepagents_kernel.assembly.realize import adopt
+from deepagents_kernel.errors import PlanError, Problem, nearest_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from deepagents_kernel.assembly.collect import Claim
     from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.plan import Dropped, Entry
     from deepagents_kernel.plugins.calls import HookCalls
@@ -31,6 +33,7 @@ class Structure:
         dropped: what exclusions removed.
         hits: the profile's middleware exclusions that matched.
         names: every name that stood in the stack at some point, for near misses.
+        claims: takeovers that plugins asked for, and whether their target is in this stack.
         ordered: whether every constraint could be met.
         problems: what is wrong with it.
     """
@@ -40,6 +43,7 @@ class Structure:
     dropped: tuple[Dropped, ...]
     hits: frozenset[Any]
     names: tuple[str, ...]
+    claims: Mapping[Claim, bool]
     ordered: bool
     problems: tuple[Problem, ...]
 
@@ -50,6 +54,7 @@ class Rules:
 
     calls: HookCalls
     guard_plugin: str
+    default_guard: str
     builtins: Collection[str]
 
 
@@ -68,7 +73,13 @@ def structure_stack(
     contributions = rules.calls.collect(
         "deepagents_middleware", context=context, at=context.path, problems=problems
     )
-    slots = collect_slots(context, contributions, guard_plugin=rules.guard_plugin, builtins=rules.builtins)
+    slots = collect_slots(
+        context,
+        contributions,
+        guard_plugin=rules.guard_plugin,
+        default_guard=rules.default_guard,
+        builtins=rules.builtins,
+    )
     guard_name = slots.guard.name if slots.guard else ""
     problems += slots.problems
     entries = slots.entries
@@ -94,6 +105,7 @@ def structure_stack(
         final, refusals = adopt(entry, context)
         problems += refusals
         adopted.append(final)
+    problems += _missing_scaffolding(entries, adopted)
     guard, missing = _guard(slots.guard, context, rules.guard_plugin)
     problems += [*first.problems, *second.problems, *missing]
     return Structure(
@@ -102,6 +114,7 @@ def structure_stack(
         dropped=(*first.dropped, *second.dropped),
         hits=first.hits | second.hits,
         names=tuple(dict.fromkeys([*(entry.name for entry in entries), *(item.name for item in items)])),
+        claims=slots.claims,
         ordered=not (conflicts or late),
         problems=tuple(problem.at(context.path) for problem in problems),
     )
@@ -130,13 +143,30 @@ def _modified(
 ) -> tuple[tuple[Entry, ...], list[Problem]]:
     draft = StackDraft(context, tuple(entries))
     problems: list[Problem] = []
+    before = sorted(draft.names)
     for plugin, call in rules.calls.each("deepagents_plan_modify"):
         try:
             call(draft=draft, at=context.path)
         except PlanError as error:
             problems += error.problems
         draft.sign_moves(plugin)
+        if sorted(draft.names) != before:
+            text = (
+                "the entries of a draft were added to or removed from; they can only be moved and annotated"
+            )
+            problems.append(Problem(text, plugin=plugin, hint="give slots with deepagents_middleware"))
+            return tuple(entries), problems
     return draft.entries, problems
+
+
+def _missing_scaffolding(collected: Sequence[Entry], final: Sequence[Entry]) -> list[Problem]:
+    """What must be there and is not, however it got lost: the final stack is what counts."""
+    there = {entry.slot for entry in final}
+    return [
+        Problem(f"{entry.slot} is scaffolding and is not in the stack", entry=entry.slot, plugin=entry.plugin)
+        for entry in collected
+        if entry.spec is not None and entry.spec.scaffolding and not entry.vacant and entry.slot not in there
+    ]
 
 
 def _guard(
@@ -151,3 +181,19 @@ def _guard(
     names = ", ".join(sorted(excluded))
     text = f"profile {context.profile.label} excludes tools ({names}) and nothing fills the guard segment"
     return (), [Problem(text, plugin=guard_plugin, hint=hint)]
+
+
+def unmet_claims(structures: Sequence[Structure]) -> list[Problem]:
+    """Takeovers whose target stands in none of the stacks: a slip in the name, or a plugin that is off."""
+    asked = {claim for structure in structures for claim in structure.claims}
+    met = {claim for structure in structures for claim, here in structure.claims.items() if here}
+    names = sorted({name for structure in structures for name in structure.names})
+    return [
+        Problem(
+            f"{claim.name} replaces {claim.target}, and no plugin has a slot of that name",
+            entry=claim.name,
+            plugin=claim.plugin,
+            hint=nearest_hint(claim.target, names) or "enable the plugin that has it, or drop replaces=",
+        )
+        for claim in sorted(asked - met, key=lambda claim: (claim.plugin, claim.target))
+    ]

@@ -80,7 +80,7 @@ def stack_tool_names(stack: StackPlan) -> tuple[str, ...]:
 
 
 def as_tools(
-    tools: Sequence[Any], where: str, made: dict[int, Any] | None = None
+    tools: Sequence[Any], where: str, made: dict[int, Any] | None = None, *, beside: Sequence[Any] = ()
 ) -> tuple[tuple[Any, ...], list[Problem]]:
     """The tools with plain functions converted, and a problem for each one that can't be a tool.
 
@@ -91,6 +91,7 @@ def as_tools(
         tools: tools in any form.
         where: whose they are, for the reader.
         made: tools that were made of functions already, by ``id`` of the function, which has to live.
+        beside: tools that stand in the same list and whose names are taken.
     """
     from langchain_core.tools import BaseTool
 
@@ -107,7 +108,7 @@ def as_tools(
         else:
             converted.append(result)
             made[id(tool)] = result
-    problems += _duplicates(converted, where)
+    problems += _duplicates(converted, where, beside)
     return tuple(converted), problems
 
 
@@ -181,19 +182,28 @@ def _as_tool(tool: Any, where: str) -> Any:
         return Problem(f"{where} has {name}, which can't become a tool: {error}", cause=error)
 
 
-def _duplicates(tools: Sequence[Any], where: str) -> list[Problem]:
+def _duplicates(tools: Sequence[Any], where: str, beside: Sequence[Any]) -> list[Problem]:
+    taken = {_own_name(tool) for tool in beside}
     seen: set[str] = set()
     problems = []
-    for tool in tools:
-        name = effective_name(tool)
-        if name is None or (isinstance(tool, Mapping) and "name" not in tool and "function" not in tool):
-            continue
+    for name in filter(None, map(_own_name, tools)):
+        hint = "rename one of them, or drop it"
         if name in seen:
-            problems.append(
-                Problem(f"{where} has two tools named {name!r}", hint="rename one of them, or drop it")
+            problems.append(Problem(f"{where} has two tools named {name!r}", hint=hint))
+        elif name in taken:
+            text = (
+                f"{where} has a tool named {name!r}, and so have the tools of the caller or of another plugin"
             )
+            problems.append(Problem(text, hint=hint))
         seen.add(name)
     return problems
+
+
+def _own_name(tool: Any) -> str | None:
+    """The name that the model would call; a provider's own tool with only a type may stand there twice."""
+    if isinstance(tool, Mapping) and "name" not in tool and "function" not in tool:
+        return None
+    return effective_name(tool)
 
 
 def _row(tool: Any, source: str) -> ToolRow:

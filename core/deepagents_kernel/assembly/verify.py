@@ -59,7 +59,9 @@ def verify_middleware(entries: Sequence[Entry]) -> Iterator[Problem]:
             text = f"two middleware are named {entry.name}: one from {other.source}, one from {entry.source}"
             yield Problem(text, entry=entry.name, plugin=entry.plugin, error=DuplicateMiddlewareError)
         if not _RESERVED.isdisjoint(entry.name) and _is_node(entry.instance):
-            text = f"the name {entry.name!r} contains {' or '.join(sorted(_RESERVED))}, which no graph node can"
+            text = (
+                f"the name {entry.name!r} contains {' or '.join(sorted(_RESERVED))}, which no graph node can"
+            )
             yield Problem(text, entry=entry.name, plugin=entry.plugin)
         yield from _middleware_tools(entry)
 
@@ -101,6 +103,21 @@ def verify_model(context: StackContext) -> Iterator[Problem]:
     if not isinstance(unwrap_model(context.model), BaseChatModel):
         text = f"the model is a {type(context.model).__name__}, not a chat model"
         yield Problem(text, error=PlanTypeError)
+
+
+def verify_response_format(context: StackContext) -> Iterator[Problem]:
+    """Structured output whose schema the host can use."""
+    from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
+
+    wanted = context.response_format
+    if wanted is None or isinstance(wanted, AutoStrategy | ProviderStrategy | ToolStrategy):
+        return
+    try:
+        ToolStrategy(schema=wanted)
+    except Exception as error:
+        text = f"response_format {wanted!r:.60} can't be used: {error}"
+        hint = "give a pydantic model, a dataclass, a TypedDict or a JSON schema"
+        yield Problem(text, hint=hint, error=PlanTypeError, cause=error)
 
 
 def verify_children(names: Sequence[str], context: StackContext) -> Iterator[Problem]:

@@ -9,7 +9,10 @@ also carries a success could be taken for either.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired
+
+# pydantic, which makes the JSON schema of the state, refuses typing.TypedDict before Python 3.12.
+from typing_extensions import TypedDict
 
 from deepagents_kernel.errors import DeepAgentsError
 

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.explain.document import to_dict
+from deepagents_kernel.files.text import steers_display
 
 if TYPE_CHECKING:
     from deepagents_kernel.assembly.plan import AgentPlan
@@ -192,7 +193,7 @@ def _wrapped(line: str, hanging: str) -> list[str]:
 
 def printable(text: str) -> str:
     """*text* on one line and without control characters, so that it can't steer a terminal."""
-    return "".join(char if char.isprintable() else " " for char in text)
+    return "".join(" " if char.isspace() or steers_display(char) else char for char in text)
 
 
 def short(path: str) -> str:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from deepagents_kernel.errors import HookError
+
 if TYPE_CHECKING:
     from deepagents_kernel.assembly.context import StackContext
 
@@ -55,5 +57,8 @@ def tool_schema(tool: Any) -> dict[str, Any]:
 def counter_for(context: StackContext) -> TokenCounter:
     """The counter for the model of a stack: a plugin's if one answers, else the approximation."""
     for answer in context.hooks("deepagents_token_counter", context=context):
+        if not callable(answer.value):
+            reason = f"returned {type(answer.value).__name__}; a function of messages and tools is expected"
+            raise HookError(answer.plugin, "deepagents_token_counter", context.path, reason)
         return TokenCounter(answer.plugin, answer.value, exact=True)
     return TokenCounter(APPROXIMATION, approximate, exact=False)

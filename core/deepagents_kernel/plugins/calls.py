@@ -99,7 +99,7 @@ class HookCalls:
         implementations = self._implementations(hook)
         for implementation in reversed(implementations) if newest_first else implementations:
             try:
-                self._call(implementation, hook, "", arguments)
+                self._ask(implementation, hook, "", arguments)
             except Exception as error:
                 _log.exception("hook_failed", plugin=implementation.plugin, hook=hook, error=str(error))
 
@@ -161,7 +161,7 @@ class HookCalls:
         result = self._call(implementation, hook, at, arguments)
         if result is None:
             return ()
-        if not _is_many(type(result)):
+        if not _is_many(result.__class__):
             return (result,)
         if isinstance(result, Iterator):
             # A generator raises when it is consumed, so it is consumed inside the guard.

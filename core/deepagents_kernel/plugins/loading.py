@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import NOTHING, fields, has
@@ -30,7 +30,7 @@ def gather(
         PluginError: a plugin is malformed, unknown, there twice, or at odds with another.
     """
     given = list(_named(plugins))
-    off = _disabled(disable, [*table.plugins, *(name for name, _ in given)])
+    off = _disabled(disable, given, table)
     records: dict[str, PluginRecord] = {}
     for rank, (name, where) in enumerate(table.plugins.items()):
         if name not in off:
@@ -71,10 +71,19 @@ def _load(where: Any) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
-def _disabled(disable: Iterable[str], known: Iterable[str]) -> frozenset[str]:
+def _disabled(
+    disable: Iterable[str], given: Sequence[tuple[str, Any]], table: BuiltinTable
+) -> frozenset[str]:
     names = frozenset([disable] if isinstance(disable, str) else disable)
-    for name in sorted(names - frozenset(known)):
-        raise PluginError(name, "no plugin of that name to disable", nearest_hint(name, known))
+    known = [*table.plugins, *(name for name, _ in given)]
+    # Of a built-in only its name is asked: a disabled plugin is never imported.
+    needed = {*table.required, *(name for name, plugin in given if plugin_info(name, plugin).scaffolding)}
+    for name in sorted(names):
+        if name not in known:
+            raise PluginError(name, "no plugin of that name to disable", nearest_hint(name, known))
+        if name in needed:
+            hint = "replace its middleware by name or with replaces=; hide its tools with excluded_tools"
+            raise PluginError(name, "it is scaffolding, which can be replaced and not switched off", hint)
     return names
 
 

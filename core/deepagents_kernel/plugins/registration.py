@@ -110,6 +110,10 @@ def _declare(manager: pluggy.PluginManager, record: PluginRecord) -> None:
     declare = getattr(record.plugin, "deepagents_addhooks", None)
     if declare is None or inspect.isclass(record.plugin):
         return
+    if inspect.isgeneratorfunction(declare):
+        raise PluginError(
+            record.name, "deepagents_addhooks is a generator, which would never run", "drop the yield"
+        )
     try:
         declare(pluginmanager=manager)
     except Exception as error:
@@ -137,6 +141,12 @@ def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
                 f"{name} has the name of a hook and is not marked",
                 "put @hookimpl (deepagents_kernel.hookimpl) above it",
             )
+    if not found:
+        raise PluginError(
+            record.name,
+            f"it has no hook implementations (it is {record.plugin!r:.60})",
+            "register a module or an object with functions that are marked with @hookimpl",
+        )
 
 
 def _attribute_names(plugin: object) -> Iterable[str]:

@@ -84,8 +84,6 @@ def _flag(value: Any, _kind: Any) -> bool:
 
 
 def _whole(value: Any, kind: Any) -> Any:
-    if kind is bool:
-        return _flag(value, kind)
     # int(2.7) is 2 and int(True) is 1: a slip that should not pass silently.
     if not isinstance(value, bool) and isinstance(value, (int, str)):
         with contextlib.suppress(ValueError):
