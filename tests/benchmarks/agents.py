@@ -29,6 +29,8 @@ class Writer(BaseChatModel):
 
     turns: int = 0
     made: int = 0
+    # So large that no side compacts the conversation: that would be another run.
+    profile: Any = {"max_input_tokens": 1_000_000_000}
 
     @property
     def _llm_type(self) -> str:
@@ -72,12 +74,25 @@ def plain_tools(count: int) -> list[BaseTool]:
     return [write_file, *(make(f"tool{number}") for number in range(1, count))]
 
 
-def pass_through(middleware: AgentMiddleware) -> AgentMiddleware:
+class _Layer(AgentMiddleware):
+    def wrap_model_call(self, request, handler):
+        return handler(request)
+
+    def wrap_tool_call(self, request, handler):
+        return handler(request)
+
+
+def layers(count: int) -> list[AgentMiddleware]:
+    """Middleware that hands on every model call and every tool call."""
+    return [type(f"Layer{number}", (_Layer,), {})() for number in range(count)]
+
+
+def mirrored(middleware: AgentMiddleware) -> AgentMiddleware:
     """A middleware that acts in the same hooks and does nothing there, without tools and state of its own."""
     cls = type(middleware)
     names = [name for hook in _HOOKS for name in (hook, f"a{hook}")]
     own = [name for name in names if getattr(cls, name) is not getattr(AgentMiddleware, name)]
-    return type(f"PassThrough{cls.__name__}", (AgentMiddleware,), {name: _NOTHING[name] for name in own})()
+    return type(f"Mirrored{cls.__name__}", (AgentMiddleware,), {name: _NOTHING[name] for name in own})()
 
 
 def _nothing(name: str) -> Any:

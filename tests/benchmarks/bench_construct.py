@@ -1,13 +1,15 @@
-"""What it takes to make an agent: ours with 0 to 130 sub-agents against a bare one as large as our main stack."""
+"""What it takes to make an agent: ours with 0 to 130 sub-agents, a bare one as large as our main stack."""
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from typing import Any
 
 import agents
+from measure import BASE, OURS, Row, Samples, alternate, ratio_row, timed
+
 from deepagents_kernel.assembly.tools import stack_tool_names
-from measure import BASE, OURS, Row, alternate, ratio_row, timed
 
 GROUP = "construct"
 LIMITS = {0: 1.3, 10: 1.5, 30: 2.1}
@@ -21,10 +23,13 @@ def rows(rounds: int = ROUNDS) -> Iterator[Row]:
     model = agents.Writer()
     stack = agents.main_stack(model)
     tools = agents.plain_tools(len(stack_tool_names(stack)))
-    layers = [agents.pass_through(entry.instance) for entry in stack.entries]
-    base = timed(lambda: agents.bare(model, tools, layers), times=3)
+    layers = agents.layers(len(stack.entries))
+    mirror = [agents.mirrored(entry.instance) for entry in stack.entries]
 
-    sides = {BASE: base}
+    sides = {
+        BASE: timed(lambda: agents.bare(model, tools, layers), times=3),
+        "mirrored": timed(lambda: agents.bare(model, tools, mirror), times=3),
+    }
     for count in (*LIMITS, MANY):
         sides[f"{OURS} {count}"] = _made(agents.ours, model, count)
         if agents.HAS_DEEPAGENTS and count in LIMITS:
@@ -36,8 +41,10 @@ def rows(rounds: int = ROUNDS) -> Iterator[Row]:
         if f"deepagents {count}" in samples.rounds:
             chosen["deepagents"] = samples.rounds[f"deepagents {count}"]
         case = f"{count} sub-agents ({len(tools)} tools, {len(layers)} layers)"
-        yield ratio_row(GROUP, case, type(samples)(chosen), limit)
+        yield ratio_row(GROUP, case, Samples(chosen), limit)
     yield _each_further(samples)
+    strict = Samples({BASE: samples.rounds["mirrored"], OURS: samples.rounds[f"{OURS} 0"]})
+    yield ratio_row(GROUP, "0 sub-agents, against layers with our hooks only", strict, None)
 
 
 def _made(create: Any, model: Any, count: int) -> Any:
@@ -48,7 +55,7 @@ def _made(create: Any, model: Any, count: int) -> Any:
     return timed(lambda: create(model, subagents=specs), times=3 if create is agents.ours else 1)
 
 
-def _each_further(samples: Any) -> Row:
+def _each_further(samples: Samples) -> Row:
     few, many = max(LIMITS), MANY
     each = [
         (large - small) / (many - few)
@@ -57,15 +64,14 @@ def _each_further(samples: Any) -> Row:
         )
     ]
     ratios = [one / base for one, base in zip(each, samples.rounds[BASE], strict=True)]
-    middle = type(samples)({OURS: ratios}).median(OURS)
     best = min(samples.rounds[f"{OURS} {many}"]) - min(samples.rounds[f"{OURS} {few}"])
     return Row(
         GROUP,
         f"each further sub-agent ({few} to {many})",
-        middle,
+        statistics.median(ratios),
         LIMIT_EACH,
         min(ratios),
         max(ratios),
         best / (many - few) / min(samples.rounds[BASE]),
-        detail={OURS: round(type(samples)({OURS: each}).median(OURS) * 1e3, 3)},
+        detail={OURS: round(statistics.median(each) * 1e3, 3)},
     )

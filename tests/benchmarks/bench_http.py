@@ -68,7 +68,7 @@ def _per_turn(create: Callable[[Any], Any], url: str) -> Run:
         start = time.process_time()
         result = agent.invoke({"messages": [("user", "go")]})
         took = time.process_time() - start
-        assert len(result["messages"]) == 2 * TURNS + 2, "the run took another course"
+        assert len(result["messages"]) == 2 * TURNS + 2, "another run than planned"
         return took / TURNS
 
     return run
@@ -100,7 +100,8 @@ def _answer(request: Request) -> Any:
 
 def _serve() -> None:
     with OpenAIServer([_answer], repeat_last=True, record=False) as server:
-        print(server.base_url, flush=True)
+        sys.stdout.write(f"{server.base_url}\n")
+        sys.stdout.flush()
         while os.getppid() != 1:
             time.sleep(1)
 

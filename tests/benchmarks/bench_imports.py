@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 
-from measure import OURS, Row, Samples, alternate
+from measure import Row, alternate
 
 GROUP = "imports"
 ROUNDS = 7
@@ -41,9 +42,7 @@ def rows(rounds: int = ROUNDS) -> Iterator[Row]:
     samples = alternate({case: lambda code=code: _wall(code) for case, (code, _) in CASES.items()}, rounds)
     for case in CASES:
         took = [seconds * 1e3 for seconds in samples.rounds[case]]
-        yield Row(
-            GROUP, f"ms: {case}", Samples({OURS: took}).median(OURS), None, min(took), max(took), min(took)
-        )
+        yield Row(GROUP, f"ms: {case}", statistics.median(took), None, min(took), max(took), min(took))
 
 
 def loaded(code: str, packages: tuple[str, ...]) -> list[str]:

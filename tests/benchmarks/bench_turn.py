@@ -31,12 +31,13 @@ def rows(rounds: int | None = None) -> Iterator[Row]:
 
 def _per_turn(create: Callable[[Any], Any], turns: int) -> Run:
     def run() -> float:
-        agent = create(agents.Writer(turns=turns)).with_config({"recursion_limit": agents.RECURSION_LIMIT})
+        model = agents.Writer(turns=turns)
+        agent = create(model).with_config({"recursion_limit": agents.RECURSION_LIMIT})
         gc.collect()
         start = time.process_time()
         result = agent.invoke({"messages": [("user", "go")]})
         took = time.process_time() - start
-        assert len(result["messages"]) == 2 * turns + 2, "the run took another course"
+        assert (model.made, len(result["messages"])) == (turns + 1, 2 * turns + 2), "another run than planned"
         return took / turns
 
     return run

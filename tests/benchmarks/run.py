@@ -35,16 +35,21 @@ def main() -> int:
         parser.error(f"unknown group: {', '.join(sorted(unknown))}; there are: {', '.join(GROUPS)}")
 
     rows: list[Row] = []
-    print(_LINE.format("group", "case", "value", "limit", "spread", "best", "", "medians"))
+    _show(_LINE.format("group", "case", "value", "limit", "spread", "best", "", "medians"))
     for group in options.groups or GROUPS:
         for row in _rows(group, options.rounds):
-            print(_line(row), flush=True)
+            _show(_line(row))
             rows.append(row)
     if options.json:
         options.json.write_text(
             json.dumps([{**asdict(row), "verdict": row.verdict} for row in rows], indent=2), encoding="utf-8"
         )
     return 1 if any(row.verdict == "OVER" for row in rows) else 0
+
+
+def _show(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _rows(group: str, rounds: int | None) -> Iterable[Row]:

@@ -414,7 +414,7 @@ def test_the_plugin_builds_on_the_backend_of_the_agent():
     backend = Elsewhere()
     assert build(backend=backend).backend is backend
     assert plugin.PLUGIN.scaffolding
-    assert plugin.deepagents_middleware().scaffolding
+    assert plan_of().main.entries[0].spec.scaffolding
 
 
 def test_the_file_tools_come_first_in_every_stack():

@@ -397,7 +397,25 @@ def test_ls_marks_folders_whatever_the_backend_does(loop):
 def test_lists_are_escaped(loop, name):
     found = [{"path": "/it's"}, {"path": "/n\nl"}]
     backend = Answers(ls=LsResult(entries=found), glob=GlobResult(matches=found))
-    assert loop.one(name, PATH_CALLS[name]("/"), backend=backend).content == str(["/it's", "/n\nl"])
+    content = loop.one(name, PATH_CALLS[name]("/"), backend=backend).content
+    assert content.partition("\n\n")[0] == str(["/it's", "/n\nl"])
+
+
+@pytest.mark.spec("BY-001")
+@pytest.mark.parametrize("name", ["ls", "glob"])
+@pytest.mark.parametrize("path", ["/n\nl", "/n\\x0al", "/d\\e/", "/half \ud800"])
+def test_a_listed_name_that_no_tool_takes_is_said_to_be_one(loop, name, path):
+    found = [{"path": "/it's"}, {"path": path}, {"path": "/~x/..y"}]
+    backend = Answers(ls=LsResult(entries=found), glob=GlobResult(matches=found))
+    content = loop.one(name, PATH_CALLS[name]("/"), backend=backend).content
+    assert "\n\n[1 of the paths found hold a backslash or a control character" in content
+    assert "no file tool takes such a path" in content
+
+
+def test_a_file_with_a_line_break_in_its_name_on_a_disk(loop, tmp_path):
+    (tmp_path / "new\nline.txt").write_text("x", encoding="utf-8")
+    listing = loop.one("ls", {"path": "/"}, backend=FilesystemBackend(tmp_path)).content
+    assert listing.startswith("['/new\\\\x0aline.txt']\n\n[1 of the paths found hold a backslash")
 
 
 @pytest.mark.spec("FS-043")

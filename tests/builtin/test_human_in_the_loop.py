@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
@@ -18,14 +18,17 @@ from langgraph.types import Command
 
 from deepagents_builtin.middleware.human_in_the_loop import plugin
 from deepagents_kernel.assembly.context import StackContext
-from deepagents_kernel.assembly.specs import Segment, StackKind
-from deepagents_kernel.errors import HookError, PlanError
+from deepagents_kernel.assembly.request import make_request
+from deepagents_kernel.assembly.specs import ChildStack, MiddlewareSpec, Segment, StackKind
+from deepagents_kernel.errors import HookError, PlanError, PluginError, Problem
 from deepagents_kernel.hookspecs import hookimpl
+from deepagents_kernel.kernel import Kernel
 from deepagents_kernel.plugins.calls import HookCalls
-from deepagents_kernel.plugins.info import PluginRecord
+from deepagents_kernel.plugins.info import PluginInfo, PluginRecord
 from deepagents_kernel.plugins.registration import build_manager, plugin_info
-from deepagents_kernel.profiles.harness import HarnessProfile
+from deepagents_kernel.profiles.harness import GeneralPurposeSubagentProfile, HarnessProfile
 from deepagents_kernel.profiles.lookup import ProfileRef
+from deepagents_kernel.testing.scripted import ScriptedChatModel
 
 EVERY = ["approve", "edit", "reject", "respond"]
 
@@ -278,7 +281,7 @@ class Subclass(HumanInTheLoopMiddleware[Any, Any, Any]):
     pass
 
 
-class Foreign:
+class Foreign(AgentMiddleware[Any, Any, Any]):
     name = "HumanInTheLoopMiddleware"
 
 
@@ -314,14 +317,6 @@ def test_a_callers_own_approval_of_a_guarded_tool_tightens_it():
     assert copy.interrupt_on == {"read_file": {"allowed_decisions": ["reject"]}}
 
 
-@pytest.mark.spec("ASM-086")
-def test_a_middleware_of_a_foreign_class_cannot_take_the_place_of_demanded_approvals():
-    for context in (context_with(Rules({"read_file": True})), context_with(interrupt_on={"read_file": True})):
-        with pytest.raises(ValueError, match="approvals are demanded of read_file") as caught:
-            adopted(context, Foreign())
-        assert "Foreign" in str(caught.value)
-
-
 @pytest.mark.parametrize("mine", [HumanInTheLoopMiddleware({"mine": True}), Foreign()])
 def test_with_nothing_to_add_the_callers_own_object_is_installed(mine: Any):
     assert adopted(context_with(), mine) is mine
@@ -346,9 +341,9 @@ def tool_names(monkeypatch: pytest.MonkeyPatch):
 def stack(
     context: StackContext, *middleware: Any, tools: tuple[str, ...] = (), children: tuple[Any, ...] = ()
 ) -> Any:
-    entries = tuple(SimpleNamespace(instance=item) for item in middleware)
+    entries = tuple(SimpleNamespace(instance=item, slot=item.name, origin="plugin") for item in middleware)
     return SimpleNamespace(
-        context=context, path=context.path, entries=entries, tool_names=tools, children=children
+        context=context, path=context.path, entries=entries, tool_names=tools, children=children, dropped=()
     )
 
 
@@ -359,22 +354,24 @@ def validate(main: Any) -> list[Any]:
 
 
 @pytest.mark.spec("EXC-019")
-def test_a_demanded_approval_that_nobody_would_ask_for_is_an_error():
+def test_a_demanded_approval_that_nobody_would_ask_for_is_an_error(tool_names: None):
     context = context_with(Rules({"read_file": True}))
-    (problem,) = validate(stack(context, SimpleNamespace()))
+    (problem,) = validate(stack(context, AgentMiddleware(), tools=("read_file",)))
     assert problem.severity == "error"
     assert "'read_file'" in problem.text
     assert "middleware.rules-0" in problem.text
-    assert validate(stack(context, slot(context).factory(context))) == []
+    assert problem.plugin == "middleware.rules-0"
+    assert validate(stack(context, slot(context).factory(context), tools=("read_file",))) == []
 
 
-def test_a_demand_on_an_excluded_tool_needs_no_approval_stage():
-    assert validate(stack(context_with(Rules({"read_file": True}), excluded=frozenset({"read_file"})))) == []
+def test_a_demand_on_an_excluded_tool_needs_no_approval_stage(tool_names: None):
+    context = context_with(Rules({"read_file": True}), excluded=frozenset({"read_file"}))
+    assert validate(stack(context, tools=("read_file",))) == []
 
 
 def test_a_name_that_no_tool_has_is_a_warning_with_the_nearest_name(tool_names: None):
     context = context_with(interrupt_on={"read_fil": True, "ls": True})
-    (problem,) = validate(stack(context, tools=("ls", "read_file")))
+    (problem,) = validate(stack(context, slot(context).factory(context), tools=("ls", "read_file")))
     assert problem.severity == "warning"
     assert (problem.stack, problem.hint) == ("main", "nearest: read_file")
     assert "'read_fil'" in problem.text
@@ -385,7 +382,8 @@ def test_a_name_may_mean_a_tool_of_a_child_that_inherits(tool_names: None):
     inheriting = context_with(interrupt_on={"dig": True}, kind=StackKind.SUBAGENT, parent=main)
     apart = context_with(interrupt_on=None, kind=StackKind.SUBAGENT, parent=main, spec={"interrupt_on": None})
 
-    assert validate(stack(main, tools=("ls",), children=(stack(inheriting, tools=("dig",)),))) == []
+    asking = slot(inheriting).factory(inheriting)
+    assert validate(stack(main, tools=("ls",), children=(stack(inheriting, asking, tools=("dig",)),))) == []
     (problem,) = validate(stack(main, tools=("ls",), children=(stack(apart, tools=("dig",)),)))
     assert "'dig'" in problem.text
 
@@ -397,6 +395,239 @@ def test_a_childs_own_names_are_checked_against_its_own_tools(tool_names: None):
     )
     (problem,) = validate(stack(main, children=(stack(own, tools=("ls",)),)))
     assert (problem.stack, problem.hint) == ("main/subagent", "nearest: ls")
+
+
+# -- approvals that would be lost ------------------------------------------------------------------
+
+SLOT = "HumanInTheLoopMiddleware"
+
+
+class Usurper(AgentMiddleware[Any, Any, Any]):
+    """Asks nobody."""
+
+
+class Takeover:
+    """A plugin that stands in the slot of approvals."""
+
+    def __init__(self, cls: type, *, vacant: bool = False) -> None:
+        self.cls, self.vacant = cls, vacant
+
+    @hookimpl
+    def deepagents_middleware(self) -> MiddlewareSpec:
+        cls = self.cls
+        make = cls if cls is Usurper else lambda: cls({})
+        return MiddlewareSpec(
+            cls.__name__, cls, lambda _: make(), segment=Segment.TAIL, replaces=SLOT, vacant=self.vacant
+        )
+
+
+class Permissive(HumanInTheLoopMiddleware[Any, Any, Any]):
+    """Asks for nothing by itself."""
+
+
+def plan_of(*plugins: Any, profiles: Mapping[str, HarnessProfile] | None = None, **arguments: Any) -> Any:
+    kernel = Kernel([(f"middleware.extra-{number}", item) for number, item in enumerate(plugins)])
+    for key, profile in (profiles or {}).items():
+        kernel.profiles.register_harness(key, profile)
+    model = arguments.pop("model", None) or ScriptedChatModel(["done"], provider="here", model_name="m")
+    return kernel.plan(make_request(model, **arguments))
+
+
+def refusals(*plugins: Any, **arguments: Any) -> list[Problem]:
+    with pytest.raises(PlanError) as caught:
+        plan_of(*plugins, **arguments)
+    return list(caught.value.problems)
+
+
+def without(*names: Any) -> HarnessProfile:
+    return HarnessProfile(excluded_middleware=set(names))
+
+
+@pytest.mark.spec("EXC-019", "ASM-086")
+@pytest.mark.parametrize(
+    ("plugins", "arguments", "said"),
+    [
+        ((), {"profile": without(SLOT)}, "excluded by profile"),
+        ((), {"profile": without(HumanInTheLoopMiddleware)}, "excluded by profile"),
+        ((), {"profiles": {"here:m": without(SLOT)}}, "excluded by profile here:m"),
+        ((Takeover(Usurper),), {}, "plugin middleware.extra-0 put"),
+        ((), {"profile": HarnessProfile(extra_middleware=[Foreign()])}, "profile="),
+        ((), {"middleware": [Foreign()]}, "Foreign in the place of"),
+    ],
+    ids=["name", "class", "registered", "takeover", "extra", "caller"],
+)
+@pytest.mark.parametrize("by_rules", [False, True], ids=["caller", "rules"])
+def test_whatever_removes_the_approvals_that_somebody_wants_is_refused_by_name(
+    plugins: Any, arguments: Any, said: str, by_rules: bool
+):
+    if by_rules:
+        wanted = {"write_file": True}
+        problem, *others = refusals(*plugins, Rules(wanted), interrupt_on=wanted, **arguments)
+        assert {other.stack for other in others} <= {"main/general-purpose"}
+        assert f"rules of middleware.extra-{len(plugins)} demand" in problem.text
+    else:
+        problem, *_ = refusals(*plugins, interrupt_on={"write_file": True, "ls": False}, **arguments)
+        assert problem.text.startswith("interrupt_on wants approvals of 'write_file', ")
+    assert said in problem.text
+    assert problem.stack == "main"
+    assert problem.hint
+
+
+@pytest.mark.parametrize(
+    ("takeover", "cls"),
+    [(Takeover(Permissive), Permissive), (Takeover(Usurper, vacant=True), HumanInTheLoopMiddleware)],
+    ids=["stage", "vacant"],
+)
+def test_a_takeover_takes_no_approvals_away(takeover: Takeover, cls: type):
+    plan = plan_of(takeover, interrupt_on={"write_file": True})
+    (stage,) = [entry.instance for entry in plan.main.entries if entry.slot == SLOT]
+    assert (type(stage), list(stage.interrupt_on)) == (cls, ["write_file"])
+
+
+@pytest.mark.spec("EXC-019")
+@pytest.mark.parametrize(
+    ("own", "lost"),
+    [({}, "'write_file'"), ({"interrupt_on": {"ls": True}}, "'ls'"), ({"interrupt_on": {}}, "")],
+    ids=["inherited", "own", "none"],
+)
+def test_a_childs_approvals_are_not_lost_either(own: Any, lost: str):
+    child = {
+        "name": "d",
+        "description": "d",
+        "model": ScriptedChatModel(["done"], provider="here", model_name="n"),
+    }
+    arguments: Any = {
+        "profiles": {"here:n": without(SLOT)},
+        "interrupt_on": {"write_file": True},
+        "subagents": [{**child, **own}],
+    }
+    if not lost:
+        assert SLOT not in [entry.name for entry in plan_of(**arguments).stack("main/d").entries]
+        return
+    (problem,) = refusals(**arguments)
+    assert problem.stack == "main/d"
+    assert f"interrupt_on wants approvals of {lost}, " in problem.text
+    assert "excluded by profile here:n" in problem.text
+
+
+@pytest.mark.spec("EXC-019", "EXC-015")
+def test_approvals_of_a_stage_that_was_passed_are_not_lost_with_it():
+    problem, *_ = refusals(middleware=[HumanInTheLoopMiddleware({"write_file": True})], profile=without(SLOT))
+    assert (
+        "the HumanInTheLoopMiddleware that was passed wants approvals of 'write_file', and nothing"
+        in problem.text
+    )
+    assert "excluded by profile" in problem.text
+    both = [HumanInTheLoopMiddleware({"write_file": True}), HumanInTheLoopMiddleware({"ls": True})]
+    (problem,) = refusals(middleware=both)
+    assert "'write_file'" in problem.text
+
+
+def test_approvals_of_a_stage_that_a_child_inherits_are_not_lost_either():
+    class Twins:
+        @hookimpl
+        def deepagents_child_stacks(self, context: Any) -> Any:
+            if context.kind == "main":
+                spec = {"name": "twin", "model": ScriptedChatModel(["x"], provider="here", model_name="n")}
+                yield ChildStack("fork", "twin", spec, inherit="all")
+
+    mine = HumanInTheLoopMiddleware({"write_file": True})
+    (problem,) = refusals(Twins(), middleware=[mine], profiles={"here:n": without(SLOT)})
+    assert problem.stack == "main/twin"
+    plan = plan_of(Twins(), middleware=[mine])
+    assert mine in plan.stack("main/twin").middleware
+
+
+@pytest.mark.parametrize(
+    ("interrupt_on", "excluded", "warned"),
+    [
+        ({"write_file": False}, (), []),
+        ({"write_file": True}, ("write_file",), []),
+        ({"nothing": True}, (), ["'nothing'"]),
+    ],
+    ids=["false", "excluded", "unknown"],
+)
+def test_nothing_is_lost_where_there_is_nothing_to_ask(interrupt_on: Any, excluded: Any, warned: list[str]):
+    profile = HarnessProfile(excluded_middleware={SLOT}, excluded_tools=set(excluded))
+    plan = plan_of(profile=profile, interrupt_on=interrupt_on)
+    assert SLOT not in [entry.name for entry in plan.main.entries]
+    assert len(plan.warnings) == len(warned)
+    assert all(name in problem.text for name, problem in zip(warned, plan.warnings, strict=True))
+
+
+def test_another_stage_that_asks_will_do():
+    stage = Permissive({"write_file": True})
+    profiles = {"here:m": without(SLOT)}
+    off = HarnessProfile(general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=False))
+    plan = plan_of(middleware=[stage], interrupt_on={"write_file": True}, profiles=profiles, profile=off)
+    assert [
+        entry.name for entry in plan.main.entries if isinstance(entry.instance, HumanInTheLoopMiddleware)
+    ] == ["Permissive"]
+
+
+# -- what is wrong with a rule is told once --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rules", "interrupt_on"),
+    [
+        ({"ls": {"allowed_decisions": []}}, None),
+        ({"ls": True}, {"ls": False}),
+        ({}, {"ls": {"allowed_decisions": []}}),
+        ({}, {3: True}),
+    ],
+    ids=["malformed", "contradicted", "callers", "no-name"],
+)
+def test_what_is_wrong_with_an_approval_is_told_once_in_a_stack(rules: Any, interrupt_on: Any):
+    found = refusals(Rules(rules), interrupt_on=interrupt_on)
+    assert sorted(problem.stack for problem in found) == ["main", "main/general-purpose"]
+
+
+def test_a_malformed_rule_is_not_told_again_by_the_check_of_the_plan(tool_names: None):
+    assert validate(stack(context_with(Rules({"ls": {"allowed_decisions": []}})), tools=("ls",))) == []
+
+
+def test_a_rule_about_a_tool_that_no_stack_has_is_a_warning_that_names_the_plugin():
+    plan = plan_of(
+        Rules({"write_fil": True, "dig": True, "ls": True, "grepp": False}),
+        Rules({"write_fil": True}),
+        subagents=[{"name": "d", "description": "d", "tools": [dig]}],
+    )
+    (problem,) = plan.warnings
+    assert "rules of middleware.extra-0 and middleware.extra-1 demand" in problem.text
+    assert "'write_fil'" in problem.text
+    assert problem.plugin == "middleware.extra-0, middleware.extra-1"
+    assert (problem.stack, problem.hint.split(",")[0]) == ("main", "nearest: write_file")
+
+
+@tool
+def dig() -> str:
+    """Dig."""
+    return "earth"
+
+
+# -- rules without approvals -----------------------------------------------------------------------
+
+
+class RequiringRules(Rules):
+    PLUGIN = PluginInfo(requires=("middleware.human-in-the-loop",))
+
+
+class StrictRules:
+    """Rules whose hook is not optional."""
+
+    @hookimpl
+    def deepagents_interrupt_on(self) -> Any:
+        return {"ls": True}
+
+
+@pytest.mark.parametrize("rules", [RequiringRules({"ls": True}), StrictRules()])
+def test_rules_that_need_the_approvals_are_refused_without_them(rules: Any):
+    plugins = [("middleware.rules", rules)]
+    with pytest.raises(PluginError, match=r"middleware\.rules"):
+        Kernel(plugins, disable=["middleware.human-in-the-loop"])
+    plan = Kernel(plugins).plan(make_request(ScriptedChatModel(["done"])))
+    assert SLOT in [entry.name for entry in plan.main.entries]
 
 
 # -- in an agent -----------------------------------------------------------------------------------

@@ -54,6 +54,8 @@ class Workspace:
         self.reads.append((path, offset))
         if ("read", path) in self.answers:
             return given_answer(self.answers["read", path])
+        if path not in self.files:
+            raise ToolException(f"File '{path}' not found")
         lines = self.files[path].replace("\r\n", "\n").split("\n")
         lines = lines[:-1] if lines[-1] == "" else lines
         if not lines:
@@ -260,6 +262,14 @@ def test_sizes_and_sentences_are_those_of_an_independent_reader(seed):
     assert "/REPORT.md" in messages[-1].text
 
 
+def test_joiners_stay_in_the_report_and_control_characters_are_escaped():
+    work = Workspace({"/می\u200cخواهم.md": "# hy\xadphen \u200d\n", "/a\u202eb\x85.md": "x\n"})
+    work.run()
+    assert "`می\u200cخواهم.md`" in work.report
+    assert "`# hy\xadphen" in work.report
+    assert "`a\\u202eb\\x85.md`" in work.report
+
+
 def test_the_report_says_plainly_what_made_it_and_quotes_the_task():
     work = Workspace(tree(3))
     work.run()
@@ -318,7 +328,81 @@ def test_a_report_of_an_earlier_run_is_no_source():
     first = work.report
     work.run()
     assert work.report == first
-    assert ("/REPORT.md", 0) not in work.reads
+    assert set(work.files) == {*files, "/REPORT.md"}
+
+
+def test_an_earlier_report_is_known_by_its_first_line_and_read_no_further():
+    work = Workspace(
+        {"/A.md": "x\n", "/REPORT.md": "# Report of the offline policy\n" + "old\n" * 99}, windows=10
+    )
+    messages = work.run()
+    assert outline(work.report) == {"/A.md": (1, 2, 2)}
+    assert [read for read in work.reads if read[0] == "/REPORT.md"] == [("/REPORT.md", 0)]
+    assert "The report is in /REPORT.md. 1 file seen" in messages[-1].text
+
+
+MINE = "# My report\n\nMine alone.\n"
+
+
+def test_a_report_that_somebody_else_wrote_is_a_source_and_stays():
+    work = Workspace({"/a.md": "x\n", "/REPORT.md": MINE})
+    for _ in range(2):
+        # The second time its own report is there, under the other name.
+        messages = work.run()
+        assert work.files["/REPORT.md"] == MINE
+        assert set(work.files) == {"/a.md", "/REPORT.md", "/REPORT-2.md"}
+        assert set(outline(work.files["/REPORT-2.md"])) == {"/a.md", "/REPORT.md"}
+        assert "The report is in /REPORT-2.md. /REPORT.md is not a report of" in messages[-1].text
+        assert "2 files seen" in messages[-1].text
+
+
+@pytest.mark.parametrize("what", ["file", "empty", "folder", "unreadable", "without read_file"])
+def test_whatever_has_the_name_already_is_left_as_it_is(what):
+    mine = {
+        f"/REPORT{n}.md{'/x' if what == 'folder' else ''}": "" if what == "empty" else MINE
+        for n in ("", "-2")
+    }
+    work = Workspace({**mine, "/REPORT-4.md": MINE})
+    if what == "unreadable":
+        work.answers.update({("read", path): ToolException("permission denied") for path in work.files})
+    messages = work.run(without=["read_file"] if what == "without read_file" else [])
+    assert {path: work.files[path] for path in mine} == mine
+    assert set(work.files) == {*mine, "/REPORT-3.md", "/REPORT-4.md"}
+    assert "The report is in /REPORT-3.md" in messages[-1].text
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_listing_that_may_be_incomplete_proves_nothing(mine):
+    work = Workspace({"/a.md": "x\n", **({"/REPORT.md": MINE} if mine else {})})
+    work.answers["ls", "/"] = "['/a.md']\n\n[1 of 9 paths shown]"
+    work.run()
+    assert (work.files["/REPORT.md"] == MINE) is mine
+    assert ("/REPORT-2.md" in work.files) is mine
+
+
+def test_where_nothing_can_be_told_nothing_is_written():
+    work = Workspace({"/REPORT.md": MINE})
+    messages = work.run(without=["ls", "read_file"])
+    assert work.files == {"/REPORT.md": MINE}
+    assert "could not be written to /REPORT.md (it can't be told" in messages[-1].text
+    work.answers["ls", "/"] = "Error: permission denied"
+    work.answers["read", "/REPORT.md"] = ToolException("permission denied")
+    work.run()
+    assert work.files == {"/REPORT.md": MINE}
+
+
+def test_a_name_that_differs_in_case_only_may_be_the_same_file():
+    work = Workspace({"/report.md": MINE})
+    work.answers["read", "/REPORT.md"] = f"@@ lines 1-3 of 3 @@\n{MINE}"
+    work.run()
+    assert set(work.files) == {"/report.md", "/REPORT-2.md"}
+    hidden = Workspace({"/report.md": MINE})
+    hidden.answers["read", "/REPORT.md"] = ToolException("permission denied")
+    hidden.run()
+    assert set(hidden.files) == {"/report.md", "/REPORT-2.md"}
+    other = Workspace({"/report.md": MINE})
+    other.run()
+    assert set(other.files) == {"/report.md", "/REPORT.md"}
 
 
 def test_the_sub_agent_reads_exactly_its_part_and_the_parent_the_rest():

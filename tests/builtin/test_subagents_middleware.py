@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import AgentState, create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.tools import ToolRuntime
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -80,6 +80,12 @@ def description_of(*specs, **options):
         ([{**compiled("a"), "graph_id": "g"}], "graph_id"),
         ([{"name": "a", "description": "d", "runnable": "x"}], "not a Runnable"),
         ([compiled("a|b")], "'|'"),
+        ([compiled("a/b")], "'/'"),
+        ([declared(name="a", permissions=[object()])], "'permissions' of its spec would not be enforced"),
+        (
+            [{**compiled("a"), "interrupt_on": {"x": True}}],
+            "'interrupt_on' of its spec would not be enforced",
+        ),
         ([compiled("a", description=" ")], "'description' of subagent 'a' is empty"),
         (["a"], "a sub-agent spec is a mapping"),
     ],
@@ -488,6 +494,30 @@ def test_interrupt_on_of_a_spec_pauses_its_child():
     outcome = outer.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
     assert results(outcome)[0].text == "ok"
     assert len(spec["model"].requests) == 2
+
+
+def test_a_stage_of_the_spec_asks_for_interrupt_on_too():
+    def danger() -> str:
+        """Danger."""
+        return "did it"
+
+    mine = HumanInTheLoopMiddleware({"other": True, "send": {"allowed_decisions": ["reject"]}})
+    spec = declared(
+        ("danger", {}), tools=[danger], middleware=[mine], interrupt_on={"danger": True, "send": True}
+    )
+    outer = agent(spec, agent_options={"checkpointer": InMemorySaver()})
+    (question,) = outer.invoke(go(), THREAD)["__interrupt__"]
+    assert [item["name"] for item in question.value["action_requests"]] == ["danger"]
+    assert list(mine.interrupt_on) == ["other", "send"]
+    (merged,) = create_sub_agent_module._middleware(spec)
+    assert merged.interrupt_on["send"] == {"allowed_decisions": ["reject"]}
+
+
+def test_a_middleware_that_cant_ask_is_no_stage_for_interrupt_on():
+    foreign = type("Foreign", (AgentMiddleware,), {"name": "HumanInTheLoopMiddleware"})()
+    with pytest.raises(PlanError, match="Foreign takes the place of the approval stage"):
+        create_sub_agent(declared(middleware=[foreign], interrupt_on={"x": True}))
+    create_sub_agent(declared(middleware=[foreign]))
 
 
 @pytest.mark.spec("SUB-095")

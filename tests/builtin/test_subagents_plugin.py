@@ -203,6 +203,7 @@ def test_only_the_main_stack_delegates():
         ({"name": "", "description": "d"}, ValueError, "'name' of subagents[0] is empty"),
         (declared("a", mode="forked"), ValueError, "nearest: fork"),
         (declared("a:b"), ValueError, "':'"),
+        (declared("a/b"), ValueError, "'/', which sets names apart"),
         (declared("a", runnable=3), PlanTypeError, "not a Runnable"),
     ],
 )
@@ -511,3 +512,48 @@ def test_a_wrong_spec_is_reported_with_the_other_problems():
     with pytest.raises(PlanError) as caught:
         kernel_agent(ScriptedChatModel(["done"]), {"name": "a"}, declared("b", mode="x"), middleware=[3])
     assert len(caught.value.problems) == 3
+
+
+@pytest.mark.spec("ASM-071")
+@pytest.mark.parametrize("spec", [5, None, "a", {}, {"name": 3, "description": "d"}])
+def test_a_wrong_spec_hides_nothing_that_is_wrong_elsewhere(spec):
+    with pytest.raises(PlanError) as caught:
+        Kernel().plan(make_request(ScriptedChatModel(["done"]), subagents=[spec], middleware=[3]))
+    texts = [problem.text for problem in caught.value.problems]
+    assert any("middleware= has 3" in text for text in texts)
+    assert any("subagents[0]" in text for text in texts)
+
+
+# ------------------------------------------------------------ what would only look protected
+
+
+@pytest.mark.spec("ASM-072")
+@pytest.mark.parametrize(("key", "value"), [("interrupt_on", {"ls": True}), ("permissions", [object()])])
+def test_a_compiled_spec_cant_ask_for_protection(key, value):
+    with pytest.raises(PlanError, match=f"'c' is compiled already, so '{key}'") as caught:
+        stacks({**compiled("c"), key: value})
+    assert [problem.error for problem in caught.value.problems] == [UnsupportedPlanError]
+    with pytest.raises(UnsupportedPlanError, match=f"'{key}'"):
+        SubAgentMiddleware(backend=object(), subagents=[{**compiled("c"), key: value}])
+
+
+@pytest.mark.spec("ASM-072")
+def test_other_keys_of_a_compiled_spec_are_kept_and_warned_of():
+    spec = {**compiled("c"), "tools": [], "model": "m", "skills": [], "interrupt_on": None, "permissions": []}
+    plan = Kernel().plan(make_request(ScriptedChatModel(["done"]), subagents=[spec]))
+    (problem,) = plan.warnings
+    assert "'interrupt_on', 'model' (nearest: mode), 'permissions', 'skills', 'tools'" in problem.text
+
+
+# ------------------------------------------------------------ shipped, and out of reach
+
+
+@pytest.mark.spec("ASM-024")
+def test_shipped_sub_agents_that_the_callers_middleware_displaces_are_warned_of():
+    kernel = Kernel([("bundle.pilots", Shipping(declared("pilot"), compiled("ready")))])
+    mine = SubAgentMiddleware(backend=object(), subagents=[compiled("own")])
+    found = kernel.plan(make_request(ScriptedChatModel(["done"]), middleware=[mine])).warnings
+    assert [(problem.severity, problem.plugin) for problem in found] == [("warning", "bundle.pilots")] * 2
+    assert "'pilot' that bundle.pilots ships can't be started" in found[0].text
+    assert "'ready'" in found[1].text
+    assert kernel.plan(make_request(ScriptedChatModel(["done"]))).warnings == ()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -185,6 +186,52 @@ def test_a_model_of_ones_own_server(call, workspace, server, monkeypatch):
     assert server.paths
 
 
+@pytest.mark.parametrize(
+    ("url", "reason"), [("http://127.0.0.1:{}/v1", "Connection refused"), ("notaurl", "http://")]
+)
+def test_a_server_that_can_not_be_reached_is_one_line(call, workspace, monkeypatch, url, reason):
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        url = url.format(free.getsockname()[1])
+    result = call("run", "x", "--model", "openai:gpt-5.4", "--base-url", url, "--workspace", workspace)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"deepagents-kernel: the run failed: no connection to {url} (")
+    assert reason in result.stderr
+    assert "check --base-url" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("model", ["offline", "scripted:{}"])
+def test_a_model_that_takes_no_address_refuses_one(call, workspace, model):
+    turns = workspace / "turns.json"
+    turns.write_text('["text"]'.replace('"text"', '{"text": "hi"}'), encoding="utf-8")
+    model = model.format(turns)
+    run = ("run", "x", "--model", model, "--workspace", workspace)
+    assert "--base-url means nothing for it" in one_line(call(*run, "--base-url", "http://127.0.0.1:1"))
+    assert call(*run).exit_code == 0
+    assert "the model behind the colon" in fails(
+        call(*run[:3], "openai:", *run[4:], "--base-url", "http://x")
+    )
+
+
+@pytest.mark.parametrize("name", ["a?b", "100%", "a%3Fb", "a#b c?max_file_size_mb=1"])
+def test_a_workspace_may_have_any_name(call, tmp_path, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "notes.md").write_text("# Notes\n", encoding="utf-8")
+    result = call("run", "Summarise", "--model", "offline", "--workspace", folder)
+    assert result.exit_code == 0, result.output
+    assert "notes.md" in (folder / "REPORT.md").read_text(encoding="utf-8")
+
+
+def test_the_summary_names_the_report_that_was_written(call, workspace):
+    (workspace / "REPORT.md").write_text("Mine.\n", encoding="utf-8")
+    result = call("run", "Summarise", "--model", "offline", "--workspace", workspace)
+    assert result.stdout.endswith("\ncreated: REPORT-2.md\n")
+    assert "The report is in /REPORT-2.md." in result.stdout
+    assert (workspace / "REPORT.md").read_text(encoding="utf-8") == "Mine.\n"
+
+
 def test_a_missing_key_is_a_configuration_error(call, workspace, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert "OPENAI_API_KEY" in fails(call("run", "x", "--model", "openai:gpt-5.4", "--workspace", workspace))
@@ -357,6 +404,32 @@ def test_a_plugin_can_not_take_a_command_of_the_kernel_or_break_the_help(call, m
     assert "model.mine" in result.stderr
 
 
+def test_a_plugin_that_fails_loses_its_own_commands_only(call, monkeypatch):
+    class Broken:
+        @hookimpl(specname="deepagents_cli_commands")
+        def commands(self):
+            yield click.Command("half", help="Half.")
+            raise RuntimeError("broken\nin two lines")
+
+    kernel = Kernel(
+        plugins={
+            "model.a": Extra(click.Command("first", help="One.")),
+            "model.b": Broken(),
+            "model.c": Extra(click.Command("last", help="Three.")),
+        }
+    )
+    monkeypatch.setattr("deepagents_kernel.api.get_kernel", lambda: kernel)
+    result = call("--help")
+    assert result.exit_code == 0
+    assert "first" in result.stdout
+    assert "last" in result.stdout
+    assert "half" not in result.stdout
+    assert result.stderr.count("\n") == 1
+    assert "the commands of plugin model.b are missing" in result.stderr
+    assert "RuntimeError: broken" in result.stderr
+    assert call("last").exit_code == 0
+
+
 # Plans
 
 
@@ -416,16 +489,34 @@ def test_two_stored_plans_are_compared(call, tmp_path):
     assert "main: prompt changed" in result.stdout
 
 
-def test_a_bad_plan_file_says_how_to_make_one(call, tmp_path):
-    missing, broken, other, damaged = (tmp_path / name for name in ("missing", "broken", "other", "damaged"))
-    broken.write_bytes(b"\xff{")
-    other.write_text('{"format": 99}', encoding="utf-8")
-    damaged.write_text('{"format": 1, "main": {}}', encoding="utf-8")
-    for path, word in ((missing, "no plan"), (broken, "can't be read"), (other, "99"), (damaged, "damaged")):
-        for args in (("--check", path), ("--diff", path, path)):
+def test_a_missing_plan_says_how_to_make_one(call, tmp_path):
+    missing = tmp_path / "my plan"
+    for args in (("--check", missing), ("--diff", missing, missing)):
+        assert f"no plan '{missing}'; create one with: " in (text := one_line(call("plan", *args)))
+        assert f"plan --json > '{missing}'" in text
+
+
+def test_a_file_that_is_no_plan_is_never_advised_to_be_written_over(call, tmp_path):
+    contents = {
+        b"\xff{": "utf-8",
+        b"print('mine')": "Expecting value",
+        b"[" * 100_000: "recursion",
+        b"[]": "names no format",
+        b'{"format": 99}': "99",
+        b'{"format": 1, "main": {}}': "damaged",
+    }
+    mine = tmp_path / "mine"
+    for content, word in contents.items():
+        mine.write_bytes(content)
+        for args in (("--check", mine), ("--diff", mine, mine)):
             text = one_line(call("plan", *args))
+            assert f"'{mine}': it is not a plan" in text
+            assert "left as it is" in text
             assert word in text
-            assert f"plan --json > {path}" in text
+            assert ">" not in text
+        assert mine.read_bytes() == content
+    assert "can't be read" in (text := one_line(call("plan", "--check", tmp_path)))
+    assert ">" not in text
 
 
 def test_what_plan_can_do_is_one_thing_at_a_time(call, tmp_path):

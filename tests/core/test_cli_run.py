@@ -159,6 +159,93 @@ def test_text_of_a_model_can_not_steer_the_terminal(build, tmp_path, capsys):
     assert safe("plain äöü\n") == "plain äöü\n"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a\xa0b",
+        "一\u3000二",
+        "12\u202f000",
+        "می\u200cخواهم",
+        "👩\u200d👧",
+        "hy\xadphen",
+        "a\u200eb",
+        "a\tb\n",
+    ],
+)
+def test_ordinary_text_is_shown_as_it_is(text):
+    assert safe(text) == text
+    assert safe(text.replace("\n", "\r\n")) == text
+
+
+@pytest.mark.parametrize("char", "\x00\x07\x1b\x7f\x85\x9b\r\ud800\ue000\U000e0fff\u202e\u202a\u2066\u2069")
+def test_what_steers_a_terminal_is_replaced(char):
+    assert safe(f"a{char}b") == "a\N{REPLACEMENT CHARACTER}b"
+
+
+def test_a_line_end_in_two_parts_is_one(capsys):
+    output = Output()
+    for part in ("one\r", "\ntwo\r", "three\r\n", "four\r"):
+        output.part(part)
+    output.part("\n")
+    assert capsys.readouterr().out == "one\ntwo\N{REPLACEMENT CHARACTER}three\nfour\n"
+
+
+class Client:
+    """An error of an HTTP client, with the request that it is about."""
+
+    def __init__(self, url):
+        self.request = self
+        self.url = url
+
+
+class APIConnectionError(Client, Exception):
+    pass
+
+
+class AuthenticationError(Client, Exception):
+    pass
+
+
+def failing(kind, url, cause):
+    error = kind(url)
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("base_url", "shown_url", "check"),
+    [
+        (None, "http://models.example/v1/chat", "the network; see also --base-url"),
+        (
+            "http://models.example/v1",
+            "http://models.example/v1",
+            "--base-url, and that a server listens there",
+        ),
+        ("http://other", "http://models.example/v1/chat", "--base-url, and that a server listens there"),
+    ],
+)
+def test_a_server_that_is_down_is_named_with_what_to_check(
+    build, tmp_path, capsys, base_url, shown_url, check
+):
+    url = "http://user:secret@models.example/v1/chat?key=secret"
+    if base_url == "http://models.example/v1":
+        url = f"{base_url}/chat"
+    refused = ConnectionRefusedError(111, "Connection refused")
+    error = failing(APIConnectionError, url, refused)
+    result = Run(build([error]), tmp_path, TextReport(Output()), base_url).work("go", None)
+    assert (result.status, CODES[result.status]) == ("failed", 1)
+    assert result.error == f"the run failed: no connection to {shown_url} (Connection refused); check {check}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [failing(AuthenticationError, "http://x/v1", None), ConnectionError("a tool's own"), ValueError("no")],
+)
+def test_other_failures_are_not_taken_for_a_server_that_is_down(build, tmp_path, error):
+    result = Run(build([error]), tmp_path, TextReport(Output())).work("go", None)
+    assert result.error == f"the run failed: {type(error).__name__}: {error}"
+
+
 def test_markup_in_an_answer_is_text(build, tmp_path, capsys):
     _, out = shown(build(["[red]not markup[/red] :smile: [/nothing]"]), tmp_path, capsys)
     assert "[red]not markup[/red] :smile: [/nothing]" in out.out

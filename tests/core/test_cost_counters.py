@@ -117,7 +117,7 @@ class TestSchemas:
 class TestHooks:
     @staticmethod
     def calls_of(plugins, subagents=0):
-        """How often each plugin is asked for middleware, tools and prompt parts while one agent is planned."""
+        """How often each plugin is asked for middleware, tools and prompt parts in one planning."""
         calls = Counter()
 
         def plugin(name):

@@ -6,6 +6,7 @@ import pytest
 from standins import SummarizationMiddleware, full_table, make, named, names, orders
 
 from deepagents_kernel import HarnessProfile, Kernel, PlanError, make_request
+from deepagents_kernel.errors import PlanWarning
 from deepagents_kernel.testing import ScriptedChatModel
 
 DECLARED = {"name": "d", "description": "d"}
@@ -79,7 +80,7 @@ def test_a_string_excludes_the_callers_replacement_too(plan):
         ("SkillsMiddleware", {"skills": []}),
         ("AnthropicPromptCachingMiddleware", {}),
         ("MemoryMiddleware", {"memory": []}),
-        ("HumanInTheLoopMiddleware", {"interrupt_on": {"ls": True}}),
+        ("HumanInTheLoopMiddleware", {"interrupt_on": {"ls": False}}),
         ("AsyncSubAgentMiddleware", {"subagents": [{"name": "a", "description": "a", "graph_id": "g"}]}),
     ],
 )
@@ -93,10 +94,18 @@ def test_any_layer_can_be_excluded(plan, name, options):
 def test_an_exclusion_means_the_same_in_every_stack(plan):
     found = plan(
         {"UnsupportedContentMiddleware", "HumanInTheLoopMiddleware"},
-        interrupt_on={"ls": True},
+        interrupt_on={"ls": False},
         subagents=[DECLARED],
     )
     assert all("UC" not in names(stack) and "HITL" not in names(stack) for stack in found.stacks())
+    assert all(len(stack.dropped) == 2 for stack in found.stacks())
+
+
+@pytest.mark.spec("EXC-018", "EXC-019")
+def test_an_exclusion_of_approvals_that_somebody_wants_is_an_error_in_every_stack(plan):
+    with pytest.raises(PlanError, match="excluded by profile here:m") as caught:
+        plan({"HumanInTheLoopMiddleware"}, interrupt_on={"ls": True}, subagents=[DECLARED])
+    assert [problem.stack for problem in caught.value.problems] == ["main", "main/general-purpose", "main/d"]
 
 
 @pytest.mark.spec("EXC-017")
@@ -210,7 +219,7 @@ def test_tool_names_that_match_nothing_are_warnings_with_the_nearest_name(kernel
     assert "nearest: grep" in texts[0]
     assert "'red_file'" in texts[1]
     assert "nearest: read_file" in texts[1]
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(PlanWarning) as caught:
         kernel.create_deep_agent(model)
     assert len(caught) == 2
     assert {warning.filename for warning in caught} == {__file__}

@@ -178,3 +178,8 @@ def test_every_line_fits_100_columns(length):
 def test_names_and_prompts_can_not_steer_the_terminal():
     text = rendered(prompt="a\x1b[31mb\u202ec", entries=[entry("E\x1b]0;title\x07")])
     assert all(line == printable(line) for line in text.splitlines())
+
+
+def test_joiners_stay_and_what_steers_a_terminal_does_not():
+    assert printable("می\u200cخواهم 👩\u200d👧 hy\xadphen") == "می\u200cخواهم 👩\u200d👧 hy\xadphen"
+    assert printable("a\x1b\u202eb\nc\u2028d\xa0e") == "a  b c d e"

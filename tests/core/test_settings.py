@@ -265,7 +265,9 @@ def test_settings_classes_are_attrs_classes_with_a_default_for_each_field():
 
     for cls, fact in ((dict, "attrs"), ("Limits", "attrs"), (Limits(), "attrs"), (Demanding, "token")):
         with pytest.raises(PluginError) as caught:
-            tiny.kernel({"middleware.x": tiny.plugin(PluginInfo(settings=cls))})
+            tiny.kernel(
+                {"middleware.x": tiny.plugin(PluginInfo(settings=cls), deepagents_tools=lambda: None)}
+            )
         assert caught.value.plugin == "middleware.x"
         assert fact in caught.value.reason
 

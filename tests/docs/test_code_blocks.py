@@ -6,7 +6,7 @@ import shutil
 import pytest
 from pages import ROOT, code_blocks, read
 
-from deepagents_kernel import Kernel, PlanError, make_request
+from deepagents_kernel import Kernel, PlanError, PluginError, make_request
 from deepagents_kernel.testing import ScriptedChatModel
 
 PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
@@ -104,6 +104,15 @@ def test_parts_of_the_page_about_plugins(run):
     labelled = plan(page["LabelledAudit"](), page["Labels"]())
     (entry,) = [entry for entry in labelled.main.entries if entry.name == "AuditMiddleware"]
     assert entry.spec.summary == "labels: harbour"
+
+
+def test_rules_of_the_page_about_plugins_need_the_plugin_that_asks(run):
+    page = run("docs/plugins.md")
+    found = page["careful"].plan(make_request(ScriptedChatModel(["done"])))
+    (stage,) = [entry.instance for entry in found.main.entries if entry.name == "HumanInTheLoopMiddleware"]
+    assert sorted(stage.interrupt_on) == ["edit_file", "write_file"]
+    with pytest.raises(PluginError, match=r"requires middleware\.human-in-the-loop"):
+        Kernel([page["AskBeforeWriting"]()], disable=["middleware.human-in-the-loop"])
 
 
 def test_checks_of_the_page_about_plugins(run):

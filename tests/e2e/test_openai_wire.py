@@ -326,6 +326,20 @@ async def test_settings_of_the_plugin_reach_the_wire_over_the_profile(drive):
 
 
 @pytest.mark.usefixtures("key")
+async def test_settings_of_one_agent_reach_the_wire_for_its_children_too(drive):
+    turns = [[("task", {"description": "x", "subagent_type": "poet"})], "child", "done"]
+    with OpenAIServer(turns) as server:
+        agent = create_deep_agent(
+            "openai:gpt-x",
+            subagents=[{**POET, "model": "openai:gpt-small"}],
+            settings={"model.init-chat-model": {"base_url": server.base_url, "options": {"seed": 7}}},
+        )
+        await drive(agent)
+    assert [request.json["model"] for request in server.requests] == ["gpt-x", "gpt-small", "gpt-x"]
+    assert [request.json["seed"] for request in server.requests] == [7, 7, 7]
+
+
+@pytest.mark.usefixtures("key")
 async def test_a_sub_agent_with_another_model_asks_for_that_one(drive):
     turns = [[("task", {"description": "x", "subagent_type": "poet"})], "child", "done"]
     with OpenAIServer(turns) as server:

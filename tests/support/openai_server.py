@@ -60,7 +60,8 @@ class Request:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation."""
-        return self.json["messages"]
+        found: list[dict[str, Any]] = self.json["messages"]
+        return found
 
     @property
     def roles(self) -> list[str]:

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve, frozen
 
+from deepagents_kernel.assembly.alike import Pattern, Patterns, likeness, shareable
 from deepagents_kernel.assembly.context import Contribution, StackContext
 from deepagents_kernel.assembly.contexts import child_context
 from deepagents_kernel.assembly.exclude import unmatched
 from deepagents_kernel.assembly.features import demands, unserved
 from deepagents_kernel.assembly.handle import GraphHandle
-from deepagents_kernel.assembly.plan import AgentPlan, StackPlan
+from deepagents_kernel.assembly.plan import AgentPlan, Entry, StackPlan
 from deepagents_kernel.assembly.problems import problems_of
 from deepagents_kernel.assembly.prompt import (
     fork_prompt,
@@ -66,6 +67,7 @@ class _Branch:
     structure: Structure
     prompt: Any
     children: tuple[_Branch, ...]
+    pattern: Pattern | None = None
 
     def walk(self) -> Iterable[_Branch]:
         yield self
@@ -91,6 +93,8 @@ class _Planner:
         self.rules = Rules(kernel.calls, self.kernel.guard_plugin, kernel.table.guard, kernel.builtin_names)
         self.problems: list[Problem] = []
         self.made_tools: dict[int, Any] = {}
+        self.patterns = Patterns()
+        self.movers = kernel.calls.providers("deepagents_plan_modify")
 
     def run(self) -> AgentPlan:
         self._check_features()
@@ -162,10 +166,20 @@ class _Planner:
         if children:
             context = evolve(context, children=children)
         prompt = self._prompt(context, parent_prompt)
-        structure = structure_stack(context, self.rules, context.parent, child.inherit)
-        self.problems += structure.problems
+        structure, pattern = self._structure(context, child)
         branches = [self._child(context, item, prompt) for item in children]
-        return _Branch(structure, prompt, tuple(branch for branch in branches if branch is not None))
+        return _Branch(structure, prompt, tuple(branch for branch in branches if branch is not None), pattern)
+
+    def _structure(self, context: StackContext, child: ChildStack) -> tuple[Structure, Pattern | None]:
+        slots = self._collect("deepagents_middleware", context)
+        # Whoever may move entries may do so by the name of a stack.
+        key = None if self.movers else likeness(context, child, slots)
+        pattern = self.patterns.find(key)
+        if pattern is not None:
+            return evolve(pattern.structure, context=context), pattern
+        structure = structure_stack(context, slots, self.rules, child.inherit)
+        self.problems += structure.problems
+        return structure, self.patterns.learn(key, structure, slots)
 
     def _with_tools(self, context: StackContext) -> StackContext:
         extra = self._collect("deepagents_tools", context)
@@ -239,25 +253,38 @@ class _Planner:
 
     def _realized(self, branch: _Branch) -> StackPlan:
         children = tuple(self._realized(child) for child in branch.children)
-        context = branch.structure.context
-        entries, found = realize(branch.structure.entries, context)
-        self.problems += found
-        handle = GraphHandle(self.kernel.compile_stack)
+        context, pattern = branch.structure.context, branch.pattern
+        schema = self._state_schema(context)
+        like = pattern.entries if pattern is not None and pattern.state_schema is schema else None
+        before = len(self.problems)
         stack = StackPlan(
             context=context,
-            entries=entries,
+            entries=self._constructed(branch.structure) if like is None else like,
             prompt=branch.prompt,
-            state_schema=self._state_schema(context),
+            state_schema=schema,
             children=children,
             dropped=branch.structure.dropped,
-            handle=handle,
+            handle=GraphHandle(self.kernel.compile_stack),
         )
-        bound, found = bind(entries, stack) if not self._broken(context.path) else (entries, ())
-        self.problems += found
-        stack = evolve(stack, entries=bound)
-        handle.attach(stack)
-        self._verify(stack, ordered=branch.structure.ordered)
+        if like is None:
+            stack = self._bound(stack)
+            self._verify(stack, ordered=branch.structure.ordered)
+            if pattern is not None and len(self.problems) == before and shareable(stack.entries):
+                pattern.entries, pattern.state_schema = stack.entries, schema
+        stack.handle.attach(stack)
         return stack
+
+    def _constructed(self, structure: Structure) -> tuple[Entry, ...]:
+        entries, found = realize(structure.entries, structure.context)
+        self.problems += found
+        return entries
+
+    def _bound(self, stack: StackPlan) -> StackPlan:
+        if self._broken(stack.path):
+            return stack
+        entries, found = bind(stack.entries, stack)
+        self.problems += found
+        return evolve(stack, entries=entries)
 
     def _broken(self, path: str) -> bool:
         """Whether the stack, or one above or below it, has an error: nothing can be bound to it then."""

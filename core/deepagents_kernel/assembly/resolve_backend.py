@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
-from attrs import frozen
+from attrs import fields, frozen
 
-from deepagents_kernel.contracts.backend_spec import BackendSpec
+from deepagents_kernel.contracts.backend_spec import BackendSpec, quote_path
 from deepagents_kernel.errors import (
     BackendSpecError,
     HookError,
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from deepagents_kernel.contracts.backend import BackendProtocol
 
 
+_QUESTION_MARK = "what stands behind '?' are options, KEY=VALUE; write %3F for a question mark in a path"
+_PATH_STARTS = ("/", "./", "../")
+
+
 @frozen
 class BackendAddress:
     """A backend string, taken apart.
@@ -33,8 +38,8 @@ class BackendAddress:
     Attributes:
         text: as the user wrote it.
         scheme: the part before the first colon, or all of it.
-        path: the part behind the colon.
-        options: what follows a question mark.
+        path: the part behind the colon, with ``%3F`` and the like decoded.
+        options: what follows a question mark, decoded in the same way.
     """
 
     text: str
@@ -47,7 +52,8 @@ def parse_backend(text: str) -> BackendAddress:
     """Take a backend string apart.
 
     Raises:
-        BackendSpecError: it is empty, names a table of a configuration file, or has an option twice.
+        BackendSpecError: it is empty, names a table of a configuration file, or has an option twice or
+            without a name.
     """
     if not text.strip():
         raise BackendSpecError(text, "it is empty", "write a backend such as 'state' or 'filesystem:./work'")
@@ -58,9 +64,12 @@ def parse_backend(text: str) -> BackendAddress:
     path, _, query = rest.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
     options = dict(pairs)
+    if "" in options:
+        raise BackendSpecError(text, "an option has no name", _QUESTION_MARK)
     if len(options) != len(pairs):
         raise BackendSpecError(text, "an option is given twice")
-    return BackendAddress(text, scheme.strip(), path, options)
+    # Names of files need not be UTF-8; this is how Python spells those that are not.
+    return BackendAddress(text, scheme.strip(), unquote(path, errors="surrogateescape"), options)
 
 
 def backend_table(contributions: Iterable[Contribution]) -> dict[str, tuple[str, BackendSpec]]:
@@ -101,20 +110,46 @@ def open_backend(address: BackendAddress, spec: BackendSpec, plugin: str) -> Bac
         try:
             options = structure(spec.options, address.options, spec.name, f"backend {address.text!r}")
         except SettingsError as error:
-            option = error.key.rpartition(".")[2]
-            raise BackendSpecError(address.text, f"option {option!r}: {error.reason}", error.hint) from error
+            raise _bad_option(address, spec.name, spec.options, error) from error
     backend = spec.factory(address.path, options)
     return checked_backend(backend, f"the factory of backend {spec.name} (plugin {plugin})")
+
+
+def _bad_option(
+    address: BackendAddress, backend: str, options: type[Any], error: SettingsError
+) -> BackendSpecError:
+    if error.key == backend:
+        return BackendSpecError(address.text, error.reason, error.hint)
+    option = error.key.removeprefix(f"{backend}.")
+    hint = error.hint
+    if option not in {attribute.alias for attribute in fields(options)}:
+        # It may have been meant as a part of the path.
+        hint = f"{hint}\n  {_QUESTION_MARK}"
+    return BackendSpecError(address.text, f"option {option!r}: {error.reason}", hint)
 
 
 def unknown_scheme(address: BackendAddress, schemes: Iterable[str]) -> BackendSpecError:
     """The error for a scheme that nobody offers."""
     known = sorted(schemes)
-    hint = nearest_hint(address.scheme, known)
     listed = f"backends: {', '.join(known)}"
+    is_folder = _is_folder(address.text)
+    if is_folder or address.text.startswith(_PATH_STARTS):
+        place = quote_path(address.text) if is_folder else address.text
+        # The usual name of a backend over folders; a kernel may have none, or another one.
+        hint = f"write 'filesystem:{place}'\n  " if "filesystem" in known else ""
+        reason = "it is a path, and the name of a backend belongs in front of it"
+        return BackendSpecError(address.text, reason, f"{hint}{listed}")
+    hint = nearest_hint(address.scheme, known)
     return BackendSpecError(
         address.text, f"no backend named {address.scheme!r}", f"{hint}\n  {listed}" if hint else listed
     )
+
+
+def _is_folder(text: str) -> bool:
+    try:
+        return Path(text).is_dir()
+    except (OSError, ValueError):
+        return False
 
 
 def checked_backend(backend: Any, where: str) -> BackendProtocol:

@@ -75,6 +75,10 @@ class MiddlewareSpec:
         heritable: whether children that inherit slots take a caller's replacement of this one.
         aliases: ``"module:qualname"`` of classes that this one stands for in class-form exclusions.
         replaces: name of another plugin's slot that this entry takes over, in its place.
+        shared: one instance may stand in several stacks that are alike: same model, profile, backend, tools
+            and rules, same slots. Sub-agents that differ in name and prompt only are then built once. For
+            that, give the same ``MiddlewareSpec`` object for each of them; say it only of middleware that
+            keeps nothing of a run on itself, and whose factory looks at nothing else of its context.
         summary: one line for the plan.
         adopt: called by the slot's owner on whatever foreign middleware fills the slot, with the stack's
             context; returns the instance to install (a copy, if it has to change) or raises.
@@ -91,6 +95,7 @@ class MiddlewareSpec:
     vacant: bool = field(default=False, kw_only=True)
     heritable: bool = field(default=True, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
+    shared: bool = field(default=False, kw_only=True)
     replaces: str = field(default="", validator=validators.instance_of(str), kw_only=True)
     summary: str = field(default="", kw_only=True)
     adopt: Callable[[Middleware, StackContext], Middleware] | None = field(

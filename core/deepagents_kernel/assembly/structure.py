@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from deepagents_kernel.assembly.collect import Claim
-    from deepagents_kernel.assembly.context import StackContext
+    from deepagents_kernel.assembly.context import Contribution, StackContext
     from deepagents_kernel.assembly.plan import Dropped, Entry
     from deepagents_kernel.plugins.calls import HookCalls
 
@@ -59,20 +59,18 @@ class Rules:
 
 
 def structure_stack(
-    context: StackContext, rules: Rules, inherited_from: StackContext | None, inherit: str
+    context: StackContext, contributions: Sequence[Contribution], rules: Rules, inherit: str
 ) -> Structure:
     """Collect, exclude, merge, exclude again, arrange, let plugins move entries, adopt.
 
     Args:
         context: the stack.
+        contributions: what plugins answered to ``deepagents_middleware``, in their order.
         rules: facts about the kernel.
-        inherited_from: the stack whose caller-given middleware is inherited, if any is.
-        inherit: how much of it: ``"none"``, ``"slots"`` or ``"all"``.
+        inherit: how much of the parent's caller-given middleware is inherited: ``"none"``, ``"slots"`` or
+            ``"all"``.
     """
     problems: list[Problem] = []
-    contributions = rules.calls.collect(
-        "deepagents_middleware", context=context, at=context.path, problems=problems
-    )
     slots = collect_slots(
         context,
         contributions,
@@ -89,7 +87,7 @@ def structure_stack(
     heritable = heritable_names(entries) if inherit == "slots" else frozenset()
     by = f"profile {context.profile.label}"
     first = exclude(entries, context.profile.profile.excluded_middleware, by=by)
-    items, strange = _given(context, inherited_from, inherit, heritable, guard_name)
+    items, strange = _given(context, context.parent, inherit, heritable, guard_name)
     problems += strange
     merged = merge(first.entries, items)
     second = exclude(

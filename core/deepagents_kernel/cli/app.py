@@ -16,7 +16,10 @@ from deepagents_kernel.cli.output import PROGRAM
 from deepagents_kernel.errors import DeepAgentsError, nearest_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+
+_HOOK = "deepagents_cli_commands"
 
 #: The kernel's own commands: name to ("module:attribute", one line). Imported when they are called.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -93,17 +96,27 @@ def _ask_plugins(call: Call) -> Iterator[tuple[str, click.Command]]:
     from deepagents_kernel.api import get_kernel
 
     try:
-        found = get_kernel().hooks("deepagents_cli_commands")
+        kernel = get_kernel()
     except DeepAgentsError as error:
-        # A plugin that fails must not take the kernel's own commands with it.
+        # Plugins that don't fit together must not take the kernel's own commands with them.
         call.output.warning(f"the commands of plugins are missing: {error}")
         return
-    for item in found:
-        command = item.value
+    for plugin, ask in kernel.calls.each(_HOOK):
+        try:
+            found = ask()
+        except DeepAgentsError as error:
+            reason = " ".join(str(error).split())
+            call.output.warning(f"the commands of plugin {plugin} are missing: {reason}")
+            continue
+        yield from _checked(plugin, found, call)
+
+
+def _checked(plugin: str, found: Iterable[Any], call: Call) -> Iterator[tuple[str, click.Command]]:
+    for command in found:
         if not isinstance(command, click.Command) or not command.name:
-            call.output.warning(f"plugin {item.plugin}: {type(command).__name__} is not a command")
+            call.output.warning(f"plugin {plugin}: {type(command).__name__} is not a command")
         elif command.name in COMMANDS:
-            call.output.warning(f"plugin {item.plugin}: the kernel has a command {command.name!r} already")
+            call.output.warning(f"plugin {plugin}: the kernel has a command {command.name!r} already")
         else:
             yield command.name, command
 

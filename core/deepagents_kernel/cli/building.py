@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.cli.call import CommandError
-from deepagents_kernel.errors import DeepAgentsError, ModelSpecError, nearest_hint
+from deepagents_kernel.errors import DeepAgentsError, ModelSpecError, ProfileError, nearest_hint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,25 +38,48 @@ def build_agent(
     """
     from deepagents_kernel.api import get_kernel
 
-    kernel = get_kernel() if base_url is None else _kernel_for(model, base_url)
-    plan = _plan(kernel, model, workspace, system_prompt)
+    if base_url is None:
+        kernel = get_kernel()
+        plan = _plan(kernel, model, workspace, system_prompt)
+    else:
+        kernel, plan = _served_at(base_url, model, workspace, system_prompt)
     return kernel.compile(plan), tuple(problem.describe() for problem in plan.warnings)
 
 
-def _kernel_for(model: str, base_url: str) -> Kernel:
-    """A kernel of its own, in which the model is served elsewhere; the shared one stays as it is."""
+def _served_at(
+    base_url: str, model: str, workspace: Path, system_prompt: str | None
+) -> tuple[Kernel, AgentPlan]:
+    """A plan in which the model is served elsewhere, and its kernel; the shared one stays as it is.
+
+    Raises:
+        CommandError: nobody asked for the address while the model was made.
+    """
     from deepagents_kernel.kernel import Kernel
     from deepagents_kernel.profiles.provider import ProviderProfile
 
+    asked = False
+
+    def address() -> dict[str, str]:
+        nonlocal asked
+        asked = True
+        return {"base_url": base_url}
+
     kernel = Kernel()
-    kernel.profiles.register_provider(model, ProviderProfile(init_kwargs={"base_url": base_url}))
-    return kernel
+    # A malformed string can't be a key; whoever resolves it says what is wrong with it.
+    with contextlib.suppress(ProfileError):
+        kernel.profiles.register_provider(model, ProviderProfile(init_kwargs_factory=address))
+    plan = _plan(kernel, model, workspace, system_prompt)
+    if not asked:
+        msg = f"model {model!r} takes no address, so --base-url means nothing for it; leave it out"
+        raise CommandError(msg)
+    return kernel, plan
 
 
 def _plan(kernel: Kernel, model: str, workspace: Path | None, system_prompt: str | None) -> AgentPlan:
     from deepagents_kernel.assembly.request import make_request
+    from deepagents_kernel.contracts.backend_spec import quote_path
 
-    backend = None if workspace is None else _backend(workspace)
+    backend = None if workspace is None else f"filesystem:{quote_path(str(workspace))}"
     try:
         return kernel.plan(make_request(model=model, backend=backend, system_prompt=system_prompt))
     except ModelSpecError as error:
@@ -66,12 +90,6 @@ def _plan(kernel: Kernel, model: str, workspace: Path | None, system_prompt: str
         # A provider's own complaint while its model is built: no key, an unknown argument.
         msg = f"model {model!r} can't be built: {type(error).__name__}: {error}"
         raise CommandError(msg) from error
-
-
-def _backend(workspace: Path) -> str:
-    if "?" in str(workspace):
-        raise CommandError(f"{str(workspace)!r} holds a question mark, which begins options; rename it")
-    return f"filesystem:{workspace}"
 
 
 def _with_near_model(error: ModelSpecError, kernel: Kernel) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from deepagents_kernel.files.text import steers_display
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,10 +20,14 @@ _STRANGE = "\N{REPLACEMENT CHARACTER}"
 
 
 def safe(text: str) -> str:
-    """*text* without control characters: what a model or a file says must not steer the terminal."""
-    return "".join(
-        char if char.isprintable() or char in _KEPT else "\N{REPLACEMENT CHARACTER}" for char in text
-    )
+    """*text* without control characters: what a model or a file says must not steer the terminal.
+
+    Lines that end with carriage return and line feed end with the line feed alone.
+    """
+    if text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    return "".join(_STRANGE if char not in _KEPT and steers_display(char) else char for char in text)
 
 
 class Output:
@@ -34,6 +40,7 @@ class Output:
     def __init__(self) -> None:
         self._out = Console(file=sys.stdout, highlight=False)
         self._err = Console(file=sys.stderr, highlight=False)
+        self._carriage_return = ""
 
     def line(self, text: str, style: str = "") -> None:
         """Write a line of a result, as long as it is."""
@@ -41,8 +48,11 @@ class Output:
 
     def part(self, text: str) -> None:
         """Write a part of a text as it is, at once."""
+        text = self._carriage_return + text
+        # A line end may come in two parts.
+        self._carriage_return = "\r" if text.endswith("\r") else ""
         # Not through rich, which would turn tabs into spaces.
-        self._out.file.write(safe(text))
+        self._out.file.write(safe(text.removesuffix("\r")))
         self._out.file.flush()
 
     def json(self, value: Mapping[str, Any], *, indent: int | None = None) -> None:

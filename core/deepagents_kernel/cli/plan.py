@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.workspace import check_workspace
 
 _CREATE = "create one with: deepagents-kernel plan --json > {path}"
+# What is there may be anything, a source file or a plan of another version: never advise to write over it.
+_NO_PLAN = "it is not a plan that this version reads, and is left as it is"
 
 
 @debug_option
@@ -67,21 +70,23 @@ def _stored(text: str) -> dict[str, Any]:
     """
     from deepagents_kernel.explain.document import FORMAT, digest
 
-    way_out = _CREATE.format(path=text)
     try:
         document: Any = json.loads(Path(text).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise CommandError(f"no plan {text!r}; {way_out}") from None
-    except (OSError, ValueError) as error:
-        raise CommandError(f"the plan {text!r} can't be read: {error}; {way_out}") from error
+        raise CommandError(f"no plan {text!r}; {_CREATE.format(path=shlex.quote(text))}") from None
+    except OSError as error:
+        raise CommandError(f"{text!r} can't be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise CommandError(f"{text!r}: {_NO_PLAN} ({error})") from error
     made_by = document.get("format") if isinstance(document, dict) else None
     if made_by != FORMAT:
-        raise CommandError(f"{text!r} is not a plan of format {FORMAT} (it says {made_by!r}); {way_out}")
+        found = "it names no format" if made_by is None else f"its format is {made_by!r:.40}"
+        raise CommandError(f"{text!r}: {_NO_PLAN} ({found}; plans have format {FORMAT})")
     try:
         # The digest reads every part that a comparison needs.
         document["fingerprint"] = digest(document)
     except (KeyError, TypeError, AttributeError) as error:
-        raise CommandError(f"the plan {text!r} is damaged: {error!r}; {way_out}") from error
+        raise CommandError(f"{text!r}: {_NO_PLAN} (damaged: {error!r})") from error
     return dict(document)
 
 

@@ -14,6 +14,7 @@ from attrs import frozen
 from deepagents_kernel.cli.background import in_background
 from deepagents_kernel.cli.building import build_agent
 from deepagents_kernel.cli.call import Call, CommandError, debug_option
+from deepagents_kernel.cli.connection import connection_failure
 from deepagents_kernel.cli.events import EventReader
 from deepagents_kernel.cli.report import CODES, JsonReport, Report, RunResult, Status, TextReport
 from deepagents_kernel.cli.workspace import check_workspace, compare, take_snapshot
@@ -63,7 +64,7 @@ def run(
     for warning in warnings:
         call.output.warning(warning)
     report: Report = JsonReport(call.output) if as_json else TextReport(call.output)
-    result = Run(agent, folder, report).work(task, recursion_limit, debug=call.debug)
+    result = Run(agent, folder, report, base_url).work(task, recursion_limit, debug=call.debug)
     report.result(result)
     return CODES[result.status]
 
@@ -76,11 +77,13 @@ class Run:
         agent: the compiled agent.
         folder: its workspace.
         report: what shows it.
+        base_url: where the user said that the model is served.
     """
 
     agent: CompiledStateGraph[Any, Any, Any, Any]
     folder: Path
     report: Report
+    base_url: str | None = None
 
     def work(self, task: str, recursion_limit: int | None, *, debug: bool = False) -> RunResult:
         """Run to the end, to an error, to an approval or to Ctrl-C; never raises what the run raised."""
@@ -117,7 +120,8 @@ class Run:
             return "limit", "the step limit was reached before the agent had finished; see --recursion-limit"
         except Exception as error:
             trace = f"\n{''.join(traceback.format_exception(error))}" if debug else ""
-            return "failed", f"the run failed: {type(error).__name__}: {error}{trace}"
+            what = connection_failure(error, self.base_url) or f"{type(error).__name__}: {error}"
+            return "failed", f"the run failed: {what}{trace}"
         return "ok", ""
 
     def _items(self, task: str, recursion_limit: int | None) -> Iterator[Any]:

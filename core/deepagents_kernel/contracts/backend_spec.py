@@ -22,13 +22,19 @@ def _named(_instance: object, attribute: Attribute[str], value: object) -> None:
         raise TypeError(msg)
 
 
+def quote_path(path: str) -> str:
+    """*path* as it is written in a backend string, where ``?`` begins options and ``%`` a code."""
+    return path.replace("%", "%25").replace("?", "%3F")
+
+
 @frozen
 class BackendSpec:
     """A backend that can be named in a string such as ``filesystem:./work?max_file_size_mb=20``.
 
     Attributes:
         name: plain name, also accepted as a scheme.
-        factory: called with the part behind the colon (an empty string without one) and the options.
+        factory: called with the part behind the colon, percent-decoded (an empty string without one), and the
+            options.
         schemes: further schemes that lead here.
         options: an attrs class with a default for each field, built from ``?key=value``; ``None`` means that
             the backend takes no options.

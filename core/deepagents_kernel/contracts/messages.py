@@ -44,8 +44,8 @@ class _Places:
     def __init__(self, messages: Sequence[BaseMessage]) -> None:
         self.by_id: dict[str, list[int]] = {}
         # Messages that had no id when they were put, which the host gives them afterwards: it tries the
-        # writes of a step to choose an edge before it stamps and applies them. The objects are kept, not only their
-        # places, so that each is entered once it has an id, whichever branch looks first.
+        # writes of a step to choose an edge before it stamps and applies them. The objects are kept, not only
+        # their places, so that each is entered once it has an id, whichever branch looks first.
         self.pending: dict[tuple[int, int], BaseMessage] = {}
         for place, message in enumerate(messages):
             self.add(message, place)

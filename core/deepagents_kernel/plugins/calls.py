@@ -103,15 +103,14 @@ class HookCalls:
             except Exception as error:
                 _log.exception("hook_failed", plugin=implementation.plugin, hook=hook, error=str(error))
 
-    def each(self, hook: str) -> Iterator[tuple[str, Callable[..., None]]]:
-        """Plugin name and guarded call of each implementation, where effects are checked one by one."""
+    def each(self, hook: str) -> Iterator[tuple[str, Callable[..., tuple[Any, ...]]]]:
+        """Plugin name and guarded call of each implementation, where each is looked at by itself."""
         for implementation in self._implementations(hook):
 
             def call(
                 *, at: str = "", _implementation: _Implementation = implementation, **arguments: Any
-            ) -> None:
-                for _ in self._ask(_implementation, hook, at, arguments):
-                    pass
+            ) -> tuple[Any, ...]:
+                return self._ask(_implementation, hook, at, arguments)
 
             yield implementation.plugin, call
 

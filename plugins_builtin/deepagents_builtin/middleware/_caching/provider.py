@@ -43,10 +43,13 @@ class CachingProvider:
         Such a model exists only if the package is loaded; nothing is imported to find out. A wrapper around a
         model (``model.bind(...)``) is not of the provider's making.
         """
-        inside = f"{self.package}."
-        return any(
-            cls.__module__.startswith(inside) or cls.__module__ == self.package for cls in type(model).__mro__
-        )
+        return _comes_from(type(model).__mro__, self.package)
+
+
+@functools.lru_cache(maxsize=256)
+def _comes_from(classes: tuple[type, ...], package: str) -> bool:
+    inside = f"{package}."
+    return any(cls.__module__.startswith(inside) or cls.__module__ == package for cls in classes)
 
 
 @functools.cache

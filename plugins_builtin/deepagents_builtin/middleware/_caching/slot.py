@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from deepagents_kernel.assembly.context import StackContext
 
 
+@functools.cache
 def caching_slot(cls: type[LazyPromptCachingMiddleware], *, vacant: bool = False) -> MiddlewareSpec:
     """A slot for a stand-in.
 
@@ -32,6 +34,7 @@ def caching_slot(cls: type[LazyPromptCachingMiddleware], *, vacant: bool = False
         factory,
         segment=Segment.TAIL,
         vacant=vacant,
+        shared=True,
         aliases=cls.provider.alias,
         summary=f"prompt caching of {cls.provider.package}, imported when one of its models is called",
     )

@@ -51,6 +51,10 @@ SEARCH_CUT_NOTE: Final = "[{shown} of {total} lines shown; narrow the search to 
 LS_PARTIAL_NOTE: Final = "[this listing is incomplete: {error}]"
 GREP_PARTIAL_HEADING: Final = "Matches found before the error:"
 GREP_SKIPPED_NOTE: Final = "[not searched, because they are no text or too large: {paths}]"
+UNADDRESSABLE_NOTE: Final = (
+    "[{count} of the paths found hold a backslash or a control character, shown escaped: no file tool takes "
+    "such a path, so the file has to be renamed by other means]"
+)
 IGNORED_NOTE: Final = "[{count} ignored entries were left out]"
 GREP_TRUNCATION_NOTE: Final = "[there are more matches; narrow the search, or raise `max_count`]"
 GREP_UNFINISHED_NOTE: Final = (

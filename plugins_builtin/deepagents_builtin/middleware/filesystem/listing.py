@@ -10,6 +10,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from deepagents_builtin.middleware.filesystem import constants
+from deepagents_builtin.middleware.filesystem.targets import is_addressable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,12 @@ def cut_lines(text: str, limit: int) -> str:
 
     shown = bisect.bisect_right(sizes, limit - len(note(len(lines))) - len("\n"))
     return "\n".join([*lines[:shown], "", note(shown)])
+
+
+def unaddressable_note(paths: Sequence[str]) -> str:
+    """That some of *paths* can't be given back to a tool; empty when all of them can."""
+    count = sum(1 for path in paths if not is_addressable(path))
+    return constants.UNADDRESSABLE_NOTE.format(count=count) if count else ""
 
 
 def ignored_note(count: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from deepagents_builtin.middleware.filesystem.settings import FilesystemSettings
@@ -11,6 +13,8 @@ from deepagents_kernel.hookspecs import hookimpl
 from deepagents_kernel.plugins.info import PluginInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     import pluggy
     from langchain_core.tools import BaseTool
 
@@ -35,53 +39,78 @@ def deepagents_addhooks(pluginmanager: pluggy.PluginManager) -> None:
 
 
 @hookimpl
-def deepagents_middleware() -> MiddlewareSpec:
+def deepagents_middleware(context: StackContext) -> MiddlewareSpec:
     """File tools, first in every stack.
 
     A caller's own ``FilesystemMiddleware`` is installed as it is, with the backend that it was given.
     """
+    # Other plugins are asked about each stack; where they say nothing, stacks that are alike share tools.
+    described, extra_tools = _described(context), _extra_tools(context)
+    if not described and not extra_tools:
+        return _plain_slot()
+    return _slot(lambda context: build(context, described, extra_tools), shared=False)
+
+
+@functools.cache
+def _plain_slot() -> MiddlewareSpec:
+    return _slot(build, shared=True)
+
+
+def _slot(factory: Callable[[StackContext], FilesystemMiddleware], *, shared: bool) -> MiddlewareSpec:
     from deepagents_builtin.middleware.filesystem.middleware import FilesystemMiddleware
 
     return MiddlewareSpec(
         NAME,
         FilesystemMiddleware,
-        build,
+        factory,
         scaffolding=True,
+        shared=shared,
         summary="file tools on the agent's backend",
     )
 
 
-def build(context: StackContext) -> FilesystemMiddleware:
-    """The middleware of one stack, from settings, profile and the hooks of other plugins."""
+def build(
+    context: StackContext,
+    described: Mapping[str, str] = MappingProxyType({}),
+    extra_tools: Sequence[BaseTool] = (),
+) -> FilesystemMiddleware:
+    """The middleware of one stack, from settings, profile and the answers of other plugins.
+
+    Args:
+        context: the stack.
+        described: tool to the description that a plugin gives it.
+        extra_tools: tools that plugins add.
+    """
     from deepagents_builtin.middleware.filesystem.middleware import FilesystemMiddleware
 
     settings = context.settings(FilesystemSettings)
+    overrides = context.profile.profile.tool_description_overrides
     return FilesystemMiddleware(
         backend=context.backend,
-        custom_tool_descriptions=_descriptions(context, settings.read_limit),
+        # An empty text takes nothing back: it leaves what would be there without it.
+        custom_tool_descriptions={**described, **{name: text for name, text in overrides.items() if text}},
         tool_token_limit_before_evict=settings.tool_token_limit_before_evict,
         grep_max_count=settings.grep_max_count,
         read_limit=settings.read_limit,
         glob_timeout=settings.glob_timeout,
         result_char_limit=settings.result_char_limit,
-        extra_tools=_extra_tools(context),
+        extra_tools=extra_tools,
     )
 
 
-def _descriptions(context: StackContext, read_limit: int) -> dict[str, str]:
+def _described(context: StackContext) -> dict[str, str]:
     from deepagents_builtin.middleware.filesystem.descriptions import default_description
     from deepagents_builtin.middleware.filesystem.names import AVAILABLE_TOOLS
 
     found: dict[str, str] = {}
+    read_limit = context.settings(FilesystemSettings).read_limit
     for name in AVAILABLE_TOOLS:
         description = default_description(name, read_limit)
         for answer in context.hooks(
             "deepagents_describe_tool", name=name, description=description, context=context
         ):
             found[name] = _checked_text(answer.value, answer.plugin, name)
-    overrides = context.profile.profile.tool_description_overrides
-    # An empty text takes nothing back: it leaves what would be there without it.
-    return {**found, **{name: text for name, text in overrides.items() if text}}
+    return found
 
 
 def _checked_text(value: object, plugin: str, tool: str) -> str:

@@ -19,6 +19,18 @@ def virtual_path(path: str) -> str:
         raise RefusedError(str(error)) from error
 
 
+def is_addressable(path: str) -> bool:
+    """Whether a path that a backend gave leads to the same file when a model gives it back.
+
+    A backslash in a name would be taken for a slash; backends also write one where they escape a character.
+    """
+    try:
+        validate_path(path)
+    except InvalidPathError:
+        return False
+    return "\\" not in path
+
+
 def virtual_root(path: str | None) -> str | None:
     """The canonical spelling of a folder to search; ``None`` leaves the choice to the backend."""
     return None if path is None else virtual_path(path)

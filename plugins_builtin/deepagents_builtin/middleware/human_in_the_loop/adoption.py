@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any
 from langchain.agents.middleware.human_in_the_loop import HumanInTheLoopMiddleware
 
 from deepagents_builtin.middleware.human_in_the_loop.approvals import (
-    SLOT,
     Approvals,
     collect_demands,
     merged_approvals,
 )
 from deepagents_builtin.middleware.human_in_the_loop.configs import resolve
-from deepagents_kernel.errors import PlanError, Problem
 
 if TYPE_CHECKING:
     from deepagents_kernel.assembly.context import StackContext
@@ -34,18 +32,16 @@ def adopt(middleware: Any, context: StackContext) -> Any:
 
     Returns:
         The object itself if nothing has to be added to it, else a copy that also asks for what rules demand
-        and for what ``interrupt_on`` says about tools that the middleware does not mention.
+        and for what ``interrupt_on`` says about tools that the middleware does not mention. An object of a
+        class that can't carry approvals is returned as it is: whether some are lost by that, the check of
+        the finished plan tells.
 
     Raises:
-        PlanError: the object is of a class that can't carry approvals that somebody demands, or its settings
-            contradict those.
+        PlanError: the settings of the object contradict what is demanded.
     """
-    demands = collect_demands(context)
     if not isinstance(middleware, HumanInTheLoopMiddleware):
-        asked = {tool for tool, value in (context.interrupt_on or {}).items() if value}
-        if demands or asked:
-            raise PlanError(_foreign(middleware, sorted({*demands, *asked}), context))
         return middleware
+    demands = collect_demands(context)
     if not demands and not context.interrupt_on:
         return middleware
     own = dict(middleware.interrupt_on)
@@ -56,14 +52,3 @@ def adopt(middleware: Any, context: StackContext) -> Any:
     adopted = copy.copy(middleware)
     adopted.interrupt_on = resolved
     return adopted
-
-
-def _foreign(middleware: Any, tools: list[str], context: StackContext) -> Problem:
-    kind = f"{type(middleware).__module__}.{type(middleware).__qualname__}"
-    return Problem(
-        f"{kind} would take the place of the approval stage, but it is no HumanInTheLoopMiddleware, and "
-        f"approvals are demanded of {', '.join(tools)}",
-        stack=context.path,
-        entry=SLOT,
-        hint="derive the class from LangChain's, or drop the ask-rules and `interrupt_on`",
-    )

@@ -17,7 +17,9 @@ def deepagents_interrupt_on(context: StackContext) -> Mapping[str, Any] | Iterab
     """Tool calls of a stack that rules want a person to approve.
 
     Called for each stack while its middleware is collected, and again when the plan is checked: answer the
-    same both times. What is returned here can be tightened by the caller, never switched off.
+    same both times. What is returned here can be tightened by the caller, never switched off. A plugin that
+    implements this declares ``requires=("middleware.human-in-the-loop",)``: with an optional implementation
+    alone, nobody would ask where that plugin is off.
 
     :param context: the stack being planned.
     :returns: mappings of a tool name to ``True`` (all decisions), an ``InterruptOnConfig``, or ``False``

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
 from deepagents_kernel.hookspecs import hookimpl
 from deepagents_kernel.plugins.info import PluginInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import pluggy
 
     from deepagents_kernel.assembly.context import StackContext
@@ -32,27 +35,37 @@ def deepagents_addhooks(pluginmanager: pluggy.PluginManager) -> None:
 @hookimpl
 def deepagents_middleware(context: StackContext) -> MiddlewareSpec:
     """One slot in every stack, vacant where neither a rule nor the caller says anything about approvals."""
+    from deepagents_builtin.middleware.human_in_the_loop.approvals import collect_demands, merged_approvals
+
+    demands = collect_demands(context)
+    if not demands and not context.interrupt_on:
+        return _empty_slot()
+    approvals = merged_approvals(context, demands)
+    asked = sorted(tool for tool, value in approvals.items() if value)
+    # `interrupt_on={"x": False}` says something, though there is nothing to ask.
+    return _slot(approvals, f"asks before {', '.join(asked)}" if asked else "asks before no tool")
+
+
+@functools.cache
+def _empty_slot() -> MiddlewareSpec:
+    """The slot where nobody says anything about approvals; the same object, so that stacks can be alike."""
+    return _slot({}, "asks before no tool", vacant=True)
+
+
+def _slot(approvals: Mapping[str, Any], summary: str, *, vacant: bool = False) -> MiddlewareSpec:
     from langchain.agents.middleware.human_in_the_loop import HumanInTheLoopMiddleware
 
     from deepagents_builtin.middleware.human_in_the_loop.adoption import adopt, build
-    from deepagents_builtin.middleware.human_in_the_loop.approvals import (
-        SLOT,
-        collect_demands,
-        merged_approvals,
-    )
+    from deepagents_builtin.middleware.human_in_the_loop.approvals import SLOT
 
-    demands = collect_demands(context)
-    approvals = merged_approvals(context, demands)
-    asked = sorted(tool for tool, value in approvals.items() if value)
     return MiddlewareSpec(
         SLOT,
         HumanInTheLoopMiddleware,
-        lambda _context: build(approvals),
+        lambda _context: build(dict(approvals)),
         segment=Segment.TAIL,
-        # `interrupt_on={"x": False}` says something, though there is nothing to ask.
-        vacant=not demands and not context.interrupt_on,
+        vacant=vacant,
         heritable=False,
-        summary=f"asks before {', '.join(asked)}" if asked else "asks before no tool",
+        summary=summary,
         adopt=adopt,
     )
 

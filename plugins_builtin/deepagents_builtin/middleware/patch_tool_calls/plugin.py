@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
@@ -18,6 +19,11 @@ PLUGIN = PluginInfo(summary="Answers tool calls that an interrupted run left wit
 @hookimpl
 def deepagents_middleware() -> MiddlewareSpec:
     """One slot in every stack, behind what changes the conversation."""
+    return _slot()
+
+
+@functools.cache
+def _slot() -> MiddlewareSpec:
     from deepagents_builtin.middleware.patch_tool_calls.middleware import PatchToolCallsMiddleware
 
     return MiddlewareSpec(
@@ -25,6 +31,7 @@ def deepagents_middleware() -> MiddlewareSpec:
         PatchToolCallsMiddleware,
         lambda _context: PatchToolCallsMiddleware(),
         segment=Segment.CORE,
+        shared=True,
         summary="answers dangling tool calls when a run starts",
         bind=bind_channel,
     )

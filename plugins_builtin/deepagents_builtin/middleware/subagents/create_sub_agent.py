@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from deepagents_builtin.middleware.subagents.children import bounded_by_caller
 from deepagents_builtin.middleware.subagents.spec_checks import standalone_problems
-from deepagents_kernel.errors import PlanError
+from deepagents_kernel.errors import PlanError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +19,8 @@ def create_sub_agent(
     """Compile a declared sub-agent.
 
     The child gets what its spec says and nothing else; approval middleware is added when ``interrupt_on``
-    asks for it. It has no checkpointer of its own, and no recursion limit other than its caller's.
+    asks for it; where the spec brings its own, a copy of that one asks for these tools too. It has no
+    checkpointer of its own, and no recursion limit other than its caller's.
 
     Args:
         spec: the sub-agent; ``model`` and ``tools`` are needed, since there is no parent to take them from.
@@ -29,7 +31,8 @@ def create_sub_agent(
         The compiled graph.
 
     Raises:
-        PlanError: the spec lacks ``model`` or ``tools``, or is malformed; a ``ValueError``.
+        PlanError: the spec lacks ``model`` or ``tools``, is malformed, or asks for protection that it would
+            not get; a ``ValueError``.
     """
     from langchain.agents import create_agent
 
@@ -52,11 +55,27 @@ def create_sub_agent(
 def _middleware(spec: Mapping[str, Any]) -> list[Any]:
     middleware = list(spec.get("middleware") or ())
     interrupt_on = spec.get("interrupt_on")
-    if interrupt_on:
-        from langchain.agents.middleware import HumanInTheLoopMiddleware
+    if not interrupt_on:
+        return middleware
+    from langchain.agents.middleware import HumanInTheLoopMiddleware
 
-        # `create_agent` refuses two of one name; what the author configured wins.
-        if any(item.name == HumanInTheLoopMiddleware.__name__ for item in middleware):
+    stage = HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on))
+    # `create_agent` refuses two of one name, so a stage that the author brought asks for the rest as well.
+    for position, item in enumerate(middleware):
+        if item.name == stage.name:
+            if not isinstance(item, HumanInTheLoopMiddleware):
+                raise PlanError(_no_stage(spec, item))
+            middleware[position] = copy.copy(item)
+            middleware[position].interrupt_on = {**stage.interrupt_on, **item.interrupt_on}
             return middleware
-        middleware.append(HumanInTheLoopMiddleware(interrupt_on=dict(interrupt_on)))
-    return middleware
+    return [*middleware, stage]
+
+
+def _no_stage(spec: Mapping[str, Any], middleware: Any) -> Problem:
+    kind = f"{type(middleware).__module__}.{type(middleware).__qualname__}"
+    return Problem(
+        f"subagent {spec['name']!r} has 'interrupt_on', and {kind} takes the place of the approval stage "
+        "without being one",
+        entry=middleware.name,
+        hint="derive the class from LangChain's HumanInTheLoopMiddleware, or give it another name",
+    )

@@ -87,8 +87,10 @@ def deepagents_middleware(context: StackContext) -> MiddlewareSpec | None:
 
 @hookimpl
 def deepagents_plan_validate(plan: AgentPlan) -> Iterator[Problem]:
-    """Keys of specs that mean nothing: kept for the caller's own use, and reported once."""
-    for item in _inline(plan.main.context):
+    """What is kept and has no effect: keys that mean nothing, shipped sub-agents that nothing can start."""
+    context = plan.main.context
+    sound = [item for item in _inline(context) if is_sound(item.value)]
+    for item in sound:
         keys = unknown_keys(item.value)
         if keys:
             name = item.value["name"]
@@ -99,6 +101,21 @@ def deepagents_plan_validate(plan: AgentPlan) -> Iterator[Problem]:
                 hint="they are kept and have no effect",
                 severity="warning",
             )
+    if _replaced_by_caller(context):
+        for item in sound:
+            if item.plugin:
+                yield _displaced(item)
+
+
+def _displaced(shipped: Contribution) -> Problem:
+    return Problem(
+        f"the sub-agent {shipped.value['name']!r} that {shipped.plugin} ships can't be started: the {_NAME} "
+        "that was passed replaces the task tool",
+        entry=_NAME,
+        plugin=shipped.plugin,
+        hint=f"pass sub-agents in subagents= instead of a {_NAME}, or disable {shipped.plugin}",
+        severity="warning",
+    )
 
 
 def _make(context: StackContext) -> Any:

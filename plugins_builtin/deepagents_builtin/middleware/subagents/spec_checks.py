@@ -18,8 +18,11 @@ from deepagents_kernel.errors import (
 
 MODES: Final = ("isolated", "fork")
 
-#: LangGraph builds checkpoint namespaces with these.
-_RESERVED_CHARACTERS: Final = "|:"
+#: LangGraph builds checkpoint namespaces with the first two, the kernel paths of stacks with the last one.
+_RESERVED_CHARACTERS: Final = "|:/"
+
+#: What protects: a spec that has one of these where nothing enforces it would only look protected.
+_PROTECTIONS: Final = ("interrupt_on", "permissions")
 
 
 def is_async(spec: Any) -> bool:
@@ -98,6 +101,9 @@ def _one(spec: Any, position: int) -> Iterator[Problem]:
         yield Problem(f"{who} has mode {mode!r}, which doesn't exist", hint=hint.rstrip("; "))
     if is_compiled(spec):
         yield from _runnable(spec["runnable"], who)
+        yield from _unprotected(
+            spec, _PROTECTIONS, f"{who} is compiled already", "build it into the runnable"
+        )
 
 
 def _text(spec: Mapping[str, Any], key: str, who: str) -> Iterator[Problem]:
@@ -122,7 +128,8 @@ def _name(name: Any, who: str) -> Iterator[Problem]:
     bad = [character for character in _RESERVED_CHARACTERS if isinstance(name, str) and character in name]
     if bad:
         yield Problem(
-            f"the name of {who} contains {' and '.join(map(repr, bad))}, which no graph can have in its name",
+            f"the name of {who} contains {' and '.join(map(repr, bad))}, which sets names apart in "
+            "checkpoints or in paths of the plan",
             hint="use letters, digits, hyphens and underscores",
         )
 
@@ -136,6 +143,18 @@ def _runnable(runnable: Any, who: str) -> Iterator[Problem]:
             hint="pass a compiled graph, or wrap a function in RunnableLambda",
             error=PlanTypeError,
         )
+
+
+def _unprotected(
+    spec: Mapping[str, Any], keys: Sequence[str], because: str, instead: str
+) -> Iterator[Problem]:
+    for key in keys:
+        if spec.get(key):
+            yield Problem(
+                f"{because}, so {key!r} of its spec would not be enforced",
+                hint=f"{instead}, and leave the key out",
+                error=UnsupportedPlanError,
+            )
 
 
 def _unsupported(spec: Mapping[str, Any]) -> Iterator[Problem]:
@@ -154,6 +173,12 @@ def _unfinished(spec: Mapping[str, Any]) -> Iterator[Problem]:
     if is_compiled(spec) or is_async(spec):
         return
     who = _label(spec)
+    yield from _unprotected(
+        spec,
+        ("permissions",),
+        f"{who} is not part of a deep agent",
+        "pass a middleware that enforces them in its 'middleware'",
+    )
     if not spec.get("model"):
         hint = "without a deep agent around it there is no parent model to take"
         yield Problem(f"{who} has no 'model'", hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 from deepagents_kernel.assembly.specs import MiddlewareSpec, Segment
@@ -23,15 +24,20 @@ def deepagents_middleware(context: StackContext) -> MiddlewareSpec:
 
     An empty slot is given all the same: it is how the planner knows the name that nobody else may take.
     """
+    return _slot(frozenset(context.profile.profile.excluded_tools))
+
+
+@functools.lru_cache(maxsize=64)
+def _slot(excluded: frozenset[str]) -> MiddlewareSpec:
     from deepagents_builtin.middleware.tool_exclusion.middleware import _ToolExclusionMiddleware
 
-    excluded = frozenset(context.profile.profile.excluded_tools)
     return MiddlewareSpec(
         "_ToolExclusionMiddleware",
         _ToolExclusionMiddleware,
         lambda _context: _ToolExclusionMiddleware(excluded=excluded),
         segment=Segment.GUARD,
         vacant=not excluded,
+        shared=True,
         heritable=False,
         summary=f"hides and refuses {', '.join(sorted(excluded))}",
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from deepagents_builtin.models.offline.placing import REPORT, earlier_reports, find_place, is_report_name
 from deepagents_builtin.models.offline.reading import WINDOW, Progress, one_line, progress_of
 from deepagents_builtin.models.offline.report import Findings, final_answer, render
 from deepagents_builtin.models.offline.summary import (
@@ -21,7 +22,7 @@ from deepagents_builtin.models.offline.summary import (
     parse_part,
     summarise,
 )
-from deepagents_builtin.models.offline.survey import REPORT, Survey, survey
+from deepagents_builtin.models.offline.survey import Survey, survey
 from deepagents_builtin.models.offline.transcript import read_transcript
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from langchain_core.messages import BaseMessage
 
-    from deepagents_builtin.models.offline.transcript import Transcript
+    from deepagents_builtin.models.offline.transcript import Exchange, Transcript
 
 #: Calls in one turn.
 BATCH = 32
@@ -83,38 +84,48 @@ def _main_turn(transcript: Transcript, tools: frozenset[str]) -> Turn:
         delegated = set(given)
     else:
         delegated = {note.path for note in answer.files} if answer else set()
-    progress = _progress(transcript, [path for path in found.files if path not in delegated])
+    passed_over = delegated | earlier_reports(transcript)
+    progress = _progress(transcript, [path for path in found.files if path not in passed_over])
     calls.extend(_reads(transcript, tools, progress)[: BATCH - len(calls)])
     if calls:
         return Turn(calls=tuple(calls))
+    own = _settled(progress, tools)
+    written = transcript.last("write_file")
+    if written is not None and not written.problem:
+        return Turn(_last_words(written, own, answer or Part()))
     problems = (
         *_missing_tools(tools),
         *found.problems,
         *_stopped(transcript, found),
         *_refusal(transcript, answer),
     )
-    own = _settled(progress, tools)
-    return _report_turn(transcript, tools, own, answer or Part(), problems)
+    findings = Findings(transcript.task, summarise(own), answer or Part(), problems)
+    return _report_turn(transcript, tools, found, findings)
 
 
-def _report_turn(
-    transcript: Transcript,
-    tools: frozenset[str],
-    own: Mapping[str, Progress],
-    answer: Part,
-    problems: Iterable[str],
-) -> Turn:
+def _last_words(written: Exchange, own: Mapping[str, Progress], answer: Part) -> str:
+    read = [found for found in own.values() if found.windows]
+    theirs = [note for note in answer.files if note.read]
+    lines = sum(found.lines for found in read) + sum(note.lines for note in theirs)
+    files = len(own) + len(answer.files)
+    return final_answer(
+        str(written.args.get("file_path")), files, len(read) + len(theirs), len(theirs), lines
+    )
+
+
+def _report_turn(transcript: Transcript, tools: frozenset[str], found: Survey, findings: Findings) -> Turn:
     written = transcript.last("write_file")
-    if written is not None and not written.problem:
-        read = [found for found in own.values() if found.windows]
-        theirs = [note for note in answer.files if note.read]
-        lines = sum(found.lines for found in read) + sum(note.lines for note in theirs)
-        return Turn(final_answer(len(own) + len(answer.files), len(read) + len(theirs), len(theirs), lines))
-    findings = Findings(transcript.task, summarise(own), answer, tuple(problems))
-    if written is None and "write_file" in tools:
-        return Turn(calls=(("write_file", {"file_path": REPORT, "content": render(findings)}),))
-    why = written.problem if written else "the tool write_file is not bound"
-    return Turn(f"The report could not be written to {REPORT} ({why}). It follows.\n\n{render(findings)}")
+    path, why = REPORT, "the tool write_file is not bound"
+    if written is not None:
+        path, why = str(written.args.get("file_path")), written.problem
+    elif "write_file" in tools:
+        place = find_place(transcript, found, may_read=_may_read(transcript, tools))
+        if place.unread:
+            return Turn(calls=(("read_file", {"file_path": place.unread, "offset": 0, "limit": 1}),))
+        if place.path:
+            return Turn(calls=(("write_file", {"file_path": place.path, "content": render(findings)}),))
+        why = "it can't be told whether somebody else's file is there"
+    return Turn(f"The report could not be written to {path} ({why}). It follows.\n\n{render(findings)}")
 
 
 def _delegation(
@@ -123,8 +134,9 @@ def _delegation(
     """What is, or is to be, given to a sub-agent, and its answer if there is a usable one."""
     asked = transcript.last("task")
     if asked is None:
-        may = "task" in tools and "read_file" in tools and transcript.turns < MAX_TURNS
-        return (_last_group(found.files) if may else ()), None
+        # Files that may be reports are looked at by whoever has to know whether they are.
+        files = [path for path in found.files if not is_report_name(path)]
+        return (_last_group(files) if "task" in tools and _may_read(transcript, tools) else ()), None
     given = parse_part(str(asked.args.get("description"))) or ()
     return given, None if asked.problem else decode(asked.text, given)
 
@@ -147,13 +159,17 @@ def _progress(transcript: Transcript, paths: Iterable[str]) -> dict[str, Progres
 def _reads(
     transcript: Transcript, tools: frozenset[str], progress: Mapping[str, Progress]
 ) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    if "read_file" not in tools or transcript.turns >= MAX_TURNS:
+    if not _may_read(transcript, tools):
         return ()
     waiting = ((path, found.offset) for path, found in progress.items() if found.offset is not None)
     calls = [
         ("read_file", {"file_path": path, "offset": offset, "limit": WINDOW}) for path, offset in waiting
     ]
     return tuple(calls[:BATCH])
+
+
+def _may_read(transcript: Transcript, tools: frozenset[str]) -> bool:
+    return "read_file" in tools and transcript.turns < MAX_TURNS
 
 
 def _settled(progress: Mapping[str, Progress], tools: frozenset[str]) -> dict[str, Progress]:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from deepagents_kernel.files.text import steers_display
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -33,6 +35,7 @@ _MARKUP = (".md", ".mdx", ".markdown", ".rst", ".txt")
 _TITLE = re.compile(r"#{1,6}\s+\S")
 _DEFINITION = re.compile(r"\s*(?:async\s+def|def|class)\s+\w")
 _FENCE = ("```", "~~~")
+_SEPARATORS = "\u2028\u2029"
 
 
 @frozen
@@ -192,8 +195,11 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def printable(text: str) -> str:
-    """The text with control characters and lone surrogates escaped: it can be written to any file."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    """The text with control characters and lone surrogates escaped: one line, that any file can hold."""
+    return "".join(
+        char.encode("unicode_escape").decode() if char in _SEPARATORS or steers_display(char) else char
+        for char in text
+    )
 
 
 def _trouble(exchange: Exchange, window: Window | None, covered: int) -> str:

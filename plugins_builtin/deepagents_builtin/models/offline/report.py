@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from deepagents_builtin.models.offline.placing import REPORT, TITLE
 from deepagents_builtin.models.offline.reading import one_line, printable
-from deepagents_builtin.models.offline.survey import REPORT
 
 if TYPE_CHECKING:
     from deepagents_builtin.models.offline.sentences import Sentence
@@ -52,10 +52,11 @@ def render(findings: Findings) -> str:
     return "\n\n".join("\n".join(section) for section in sections if section) + "\n"
 
 
-def final_answer(files: int, read: int, delegated: int, lines: int) -> str:
-    """The last words of the agent, once the report is written."""
+def final_answer(path: str, files: int, read: int, delegated: int, lines: int) -> str:
+    """The last words of the agent, once the report is written to *path*."""
+    left = f"{REPORT} is not a report of the offline policy and was left as it is. " if path != REPORT else ""
     return (
-        f"The report is in {REPORT}. {_count(files, 'file')} seen, {read} of them read as text "
+        f"The report is in {path}. {left}{_count(files, 'file')} seen, {read} of them read as text "
         f"({delegated} by a sub-agent), {_count(lines, 'line')}. It was made by the offline policy, which "
         "follows fixed rules and does not understand the task."
     )
@@ -64,7 +65,7 @@ def final_answer(files: int, read: int, delegated: int, lines: int) -> str:
 def _head(task: str) -> list[str]:
     quoted = task if len(task) <= QUOTED else f"{task[:QUOTED]}... ({len(task)} characters)"
     return [
-        "# Report of the offline policy",
+        TITLE,
         "",
         "This report was made by the offline policy: fixed rules, no language model. It does not understand",
         "the text of the task and does not answer it. It lists what is in the workspace. The task was:",

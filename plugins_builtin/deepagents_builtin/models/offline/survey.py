@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from deepagents_builtin.models.offline.transcript import Transcript
 
-#: Where the report goes; a report that is there already is no source of the next one.
-REPORT = "/REPORT.md"
-
 #: How deep, how many folders and how many files.
 MAX_DEPTH = 12
 MAX_FOLDERS = 400
@@ -52,18 +49,24 @@ class Survey:
         pending: folders to list next.
         folders: how many folders have been listed.
         problems: what went wrong or was left out, in sentences.
+        top: what is directly in the workspace, folders without their slash.
+        top_complete: whether that is known to be all.
     """
 
     files: tuple[str, ...]
     pending: tuple[str, ...]
     folders: int
     problems: tuple[str, ...]
+    top: frozenset[str] = frozenset()
+    top_complete: bool = False
 
 
 def survey(transcript: Transcript) -> Survey:
     """What the listings in a transcript say, and which are missing."""
     listed = transcript.by_argument("ls", "path")
     walk = _Walk()
+    top: frozenset[str] = frozenset()
+    top_complete = False
     for path, depth in walk.folders():
         exchanges = listed.get(path)
         if exchanges is None:
@@ -76,9 +79,20 @@ def survey(transcript: Transcript) -> Survey:
             walk.problems.append(f"ls {path}: {why}")
             continue
         walk.problems.extend(f"ls {path}: {one_line(remark)}" for remark in listing.remarks)
+        if path == "/":
+            top = frozenset(entry.rstrip("/") for entry in (*listing.files, *listing.folders))
+            # A remark may say that something is missing; an empty folder is told by one.
+            top_complete = not (top and listing.remarks)
         walk.add_files(listing.files)
         walk.add_folders(listing.folders, depth + 1)
-    return Survey(tuple(sorted(walk.files)), tuple(walk.pending), walk.listed, walk.report())
+    return Survey(
+        files=tuple(sorted(walk.files)),
+        pending=tuple(walk.pending),
+        folders=walk.listed,
+        problems=walk.report(),
+        top=top,
+        top_complete=top_complete,
+    )
 
 
 class _Walk:
@@ -100,8 +114,6 @@ class _Walk:
 
     def add_files(self, found: tuple[str, ...]) -> None:
         for path in self._new(found):
-            if path == REPORT:
-                continue
             if len(self.files) == MAX_FILES:
                 self._files_left += 1
             else:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deepagents_builtin.middleware.filesystem import constants
 from deepagents_builtin.middleware.filesystem.calls import BackendCall, Steps, Tool
-from deepagents_builtin.middleware.filesystem.listing import ignored_note, render_paths
+from deepagents_builtin.middleware.filesystem.listing import ignored_note, render_paths, unaddressable_note
 from deepagents_builtin.middleware.filesystem.results import refusal, success, with_notes
 from deepagents_builtin.middleware.filesystem.schemas import GlobSchema
 from deepagents_builtin.middleware.filesystem.targets import virtual_root
@@ -23,8 +23,10 @@ def steps(workspace: Workspace, *, pattern: str, path: str | None) -> Steps:
     )
     if result.error is not None:
         return refusal(result.error)
-    listing = render_paths([match["path"] for match in result.matches or ()], workspace.list_char_limit)
-    return success(with_notes(listing, _truncation_note(result), ignored_note(result.ignored)))
+    paths = [match["path"] for match in result.matches or ()]
+    listing = render_paths(paths, workspace.list_char_limit)
+    notes = (unaddressable_note(paths), _truncation_note(result), ignored_note(result.ignored))
+    return success(with_notes(listing, *notes))
 
 
 def _truncation_note(result: GlobResult) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deepagents_builtin.middleware.filesystem import constants
 from deepagents_builtin.middleware.filesystem.calls import BackendCall, Steps, Tool
-from deepagents_builtin.middleware.filesystem.listing import render_paths
+from deepagents_builtin.middleware.filesystem.listing import render_paths, unaddressable_note
 from deepagents_builtin.middleware.filesystem.results import refusal, success, with_notes
 from deepagents_builtin.middleware.filesystem.schemas import LsSchema
 from deepagents_builtin.middleware.filesystem.targets import virtual_path
@@ -21,10 +21,11 @@ def steps(workspace: Workspace, *, path: str) -> Steps:
     result: LsResult = yield BackendCall("ls", (virtual_path(path),))
     if result.error is not None and not result.entries:
         return refusal(result.error)
-    listing = render_paths([_shown(entry) for entry in result.entries or ()], workspace.list_char_limit)
+    paths = [_shown(entry) for entry in result.entries or ()]
+    listing = render_paths(paths, workspace.list_char_limit)
     # One broken entry must not hide the others.
     note = constants.LS_PARTIAL_NOTE.format(error=result.error) if result.error is not None else ""
-    return success(with_notes(listing, note))
+    return success(with_notes(listing, unaddressable_note(paths), note))
 
 
 def _shown(entry: FileInfo) -> str:
