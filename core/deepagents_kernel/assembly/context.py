@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from attrs import field, frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Hashable, Mapping
 
     from deepagents_kernel.assembly.request import AgentRequest
     from deepagents_kernel.assembly.specs import ChildStack, StackKind
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deepagents_kernel.profiles.lookup import ProfileRef
 
 SettingsT = TypeVar("SettingsT")
+SharedT = TypeVar("SharedT")
 
 
 @frozen
@@ -71,6 +72,7 @@ class StackContext:
     response_format: Any = None
     _call: Callable[..., tuple[Contribution, ...]] = field(kw_only=True, repr=False)
     _settings: Mapping[type, Any] = field(factory=dict, kw_only=True, repr=False)
+    _shared: dict[Any, Any] = field(factory=dict, kw_only=True, repr=False)
 
     def hooks(self, hook: str, **arguments: Any) -> tuple[Contribution, ...]:
         """Call a hook of this kernel, one that a plugin declared included.
@@ -87,6 +89,20 @@ class StackContext:
             PluginError: no plugin declares the hook.
         """
         return self._call(hook, at=self.path, **arguments)
+
+    def once(self, key: Hashable, make: Callable[[], SharedT]) -> SharedT:
+        """A value that the stacks of this agent share: made when a stack first asks for it.
+
+        For what is the same in many stacks and costly to find out. It must not be changed afterwards.
+
+        Args:
+            key: everything that the value depends on, the name of the plugin first.
+            make: makes it.
+        """
+        if key not in self._shared:
+            self._shared[key] = make()
+        value: SharedT = self._shared[key]
+        return value
 
     def settings(self, cls: type[SettingsT]) -> SettingsT:
         """The settings of a plugin, by the attrs class that it declares in its ``PluginInfo``.

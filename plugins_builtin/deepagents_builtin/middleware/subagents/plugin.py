@@ -191,14 +191,22 @@ def _general_purpose(context: StackContext) -> Iterator[ChildStack]:
 
 def _inline(context: StackContext, *, shipped: bool = True) -> list[Contribution]:
     """The isolated specs in order, the caller's first; those of other features are not ours to judge."""
-    given = [Contribution("", spec) for spec in context.request.subagents]
-    found = [*given, *(context.hooks("deepagents_subagents", context=context) if shipped else ())]
-    return [item for item in found if not is_async(item.value) and not is_fork(item.value)]
+
+    def collect() -> list[Contribution]:
+        given = [Contribution("", spec) for spec in context.request.subagents]
+        found = [*given, *(context.hooks("deepagents_subagents", context=context) if shipped else ())]
+        return [item for item in found if not is_async(item.value) and not is_fork(item.value)]
+
+    return context.once((_NAME, "inline", context.path, shipped), collect)
 
 
 def _specs(context: StackContext, *, shipped: bool = True) -> list[Any]:
     """The same, without those that are reported as problems already."""
-    return [item.value for item in _inline(context, shipped=shipped) if is_sound(item.value)]
+
+    def judge() -> list[Any]:
+        return [item.value for item in _inline(context, shipped=shipped) if is_sound(item.value)]
+
+    return context.once((_NAME, "sound", context.path, shipped), judge)
 
 
 def _shipped_but_not_served(context: StackContext) -> Iterator[Problem]:
