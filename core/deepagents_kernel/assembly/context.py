@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from deepagents_kernel.assembly.request import AgentRequest
     from deepagents_kernel.assembly.specs import ChildStack, StackKind
     from deepagents_kernel.contracts.backend import BackendProtocol
+    from deepagents_kernel.plugins.calls import HookCalls
     from deepagents_kernel.profiles.lookup import ProfileRef
 
 SettingsT = TypeVar("SettingsT")
@@ -70,7 +71,7 @@ class StackContext:
     permissions: tuple[Any, ...] | None = None
     interrupt_on: Mapping[str, Any] | None = None
     response_format: Any = None
-    _call: Callable[..., tuple[Contribution, ...]] = field(kw_only=True, repr=False)
+    _call: HookCalls = field(kw_only=True, repr=False)
     _settings: Mapping[type, Any] = field(factory=dict, kw_only=True, repr=False)
     _shared: dict[Any, Any] = field(factory=dict, kw_only=True, repr=False)
 
@@ -89,6 +90,10 @@ class StackContext:
             PluginError: no plugin declares the hook.
         """
         return self._call(hook, at=self.path, **arguments)
+
+    def implementers(self, hook: str) -> tuple[str, ...]:
+        """Names of the plugins that implement a hook; asking a hook that nobody implements can be spared."""
+        return self._call.providers(hook)
 
     def once(self, key: Hashable, make: Callable[[], SharedT]) -> SharedT:
         """A value that the stacks of this agent share: made when a stack first asks for it.
@@ -110,4 +115,4 @@ class StackContext:
         The same in every stack of an agent. Defaults apply where nobody set a value.
         """
         found = self._settings.get(cls)
-        return cls() if found is None else found
+        return self.once(("settings", cls), cls) if found is None else found

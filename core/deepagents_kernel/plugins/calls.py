@@ -77,7 +77,7 @@ class HookCalls:
         found: list[Contribution] = []
         for implementation in self._implementations(hook):
             try:
-                values = self._ask(implementation, hook, at, arguments)
+                values = self._call(implementation, hook, at, arguments, records=True)
             except PlanError as error:
                 if problems is None:
                     raise
@@ -99,7 +99,7 @@ class HookCalls:
         implementations = self._implementations(hook)
         for implementation in reversed(implementations) if newest_first else implementations:
             try:
-                self._ask(implementation, hook, "", arguments)
+                self._call(implementation, hook, "", arguments, records=True)
             except Exception as error:
                 _log.exception("hook_failed", plugin=implementation.plugin, hook=hook, error=str(error))
 
@@ -110,7 +110,8 @@ class HookCalls:
             def call(
                 *, at: str = "", _implementation: _Implementation = implementation, **arguments: Any
             ) -> tuple[Any, ...]:
-                return self._ask(_implementation, hook, at, arguments)
+                found: tuple[Any, ...] = self._call(_implementation, hook, at, arguments, records=True)
+                return found
 
             yield implementation.plugin, call
 
@@ -154,31 +155,25 @@ class HookCalls:
         found = sorted(self._caller(hook).get_hookimpls(), key=key)
         return tuple(_Implementation(item.plugin_name, item.function, tuple(item.argnames)) for item in found)
 
-    def _ask(
-        self, implementation: _Implementation, hook: str, at: str, arguments: Mapping[str, Any]
-    ) -> tuple[Any, ...]:
-        result = self._call(implementation, hook, at, arguments)
-        if result is None:
-            return ()
-        if not _is_many(result.__class__):
-            return (result,)
-        if isinstance(result, Iterator):
-            # A generator raises when it is consumed, so it is consumed inside the guard.
-            result = self._guarded(implementation, hook, at, lambda: tuple(result))
-        return tuple(value for value in result if value is not None)
-
-    def _call(self, implementation: _Implementation, hook: str, at: str, arguments: Mapping[str, Any]) -> Any:
+    def _call(
+        self,
+        implementation: _Implementation,
+        hook: str,
+        at: str,
+        arguments: Mapping[str, Any],
+        *,
+        records: bool = False,
+    ) -> Any:
+        """The answer of an implementation, as it is or as a tuple of records; whatever it raises is named."""
         try:
             values = [arguments[name] for name in implementation.arguments]
         except KeyError as error:
             msg = f"the caller of the hook gave no {error.args[0]!r}"
             raise HookError(implementation.plugin, hook, at, msg) from None
-        return self._guarded(implementation, hook, at, lambda: implementation.function(*values))
-
-    @staticmethod
-    def _guarded(implementation: _Implementation, hook: str, at: str, call: Callable[[], Any]) -> Any:
         try:
-            return call()
+            answer = implementation.function(*values)
+            # A generator raises when it is consumed, so it is consumed in here.
+            return _records(answer) if records else answer
         except PlanError as error:
             # A new error, not the plugin's own object: its text names the place, and it may be raised again.
             raise PlanError.of(problems_of(error, at, implementation.plugin)) from error
@@ -188,3 +183,11 @@ class HookCalls:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise HookError(implementation.plugin, hook, at, reason) from error
+
+
+def _records(answer: Any) -> tuple[Any, ...]:
+    if answer is None:
+        return ()
+    if not _is_many(answer.__class__):
+        return (answer,)
+    return tuple(value for value in answer if value is not None)

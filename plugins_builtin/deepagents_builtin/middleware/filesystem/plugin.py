@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -85,20 +86,30 @@ def build(
 
     settings = context.settings(FilesystemSettings)
     overrides = context.profile.profile.tool_description_overrides
-    return FilesystemMiddleware(
-        backend=context.backend,
-        # An empty text takes nothing back: it leaves what would be there without it.
-        custom_tool_descriptions={**described, **{name: text for name, text in overrides.items() if text}},
-        tool_token_limit_before_evict=settings.tool_token_limit_before_evict,
-        grep_max_count=settings.grep_max_count,
-        read_limit=settings.read_limit,
-        glob_timeout=settings.glob_timeout,
-        result_char_limit=settings.result_char_limit,
-        extra_tools=extra_tools,
-    )
+    # An empty text takes nothing back: it leaves what would be there without it.
+    descriptions = {**described, **{name: text for name, text in overrides.items() if text}}
+
+    def make() -> FilesystemMiddleware:
+        return FilesystemMiddleware(
+            backend=context.backend,
+            custom_tool_descriptions=descriptions,
+            tool_token_limit_before_evict=settings.tool_token_limit_before_evict,
+            grep_max_count=settings.grep_max_count,
+            read_limit=settings.read_limit,
+            glob_timeout=settings.glob_timeout,
+            result_char_limit=settings.result_char_limit,
+            extra_tools=extra_tools,
+        )
+
+    # Tools keep nothing of a run: stacks that say the same to the model have them in common, and a middleware
+    # each.
+    key = (NAME, id(context.backend), tuple(descriptions.items()), tuple(map(id, extra_tools)))
+    return copy.copy(context.once(key, make))
 
 
 def _described(context: StackContext) -> dict[str, str]:
+    if not context.implementers("deepagents_describe_tool"):
+        return {}
     from deepagents_builtin.middleware.filesystem.descriptions import default_description
     from deepagents_builtin.middleware.filesystem.names import AVAILABLE_TOOLS
 
@@ -124,6 +135,8 @@ def _checked_text(value: object, plugin: str, tool: str) -> str:
 
 
 def _extra_tools(context: StackContext) -> list[BaseTool]:
+    if not context.implementers("deepagents_filesystem_tools"):
+        return []
     from langchain_core.tools import BaseTool
 
     from deepagents_builtin.middleware.filesystem.names import TOOL_NAMES

@@ -121,8 +121,9 @@ def _displaced(shipped: Contribution) -> Problem:
 def _make(context: StackContext) -> Any:
     from deepagents_builtin.middleware.subagents.middleware import SubAgentMiddleware
 
+    # The children come with `bind`: their stacks don't exist yet, and a listing made now would be made twice.
     return SubAgentMiddleware.over(
-        _children(context),
+        (),
         backend=context.backend,
         task_description=context.profile.profile.tool_description_overrides.get("task"),
         settings=context.settings(SubAgentSettings),
@@ -155,11 +156,11 @@ def _bind(middleware: Any, stack: StackPlan) -> Any:
     )
 
 
-def _children(context: StackContext, stack: StackPlan | None = None) -> list[ChildHandle]:
+def _children(context: StackContext, stack: StackPlan) -> list[ChildHandle]:
     """The agents in the order of the listing: general-purpose, then as declared."""
     from deepagents_builtin.middleware.subagents.children import CompiledChild, PlannedChild
 
-    planned = {child.name: child for child in stack.children} if stack is not None else {}
+    planned = {child.name: child for child in stack.children}
     found: list[ChildHandle] = [
         PlannedChild(child.name, child.spec["description"], planned.get(child.name))
         for child in context.children
