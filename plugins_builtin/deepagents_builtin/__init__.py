@@ -2,35 +2,39 @@
 
 from deepagents_kernel._builtin import BuiltinTable
 
+_MIDDLEWARE = "deepagents_builtin.middleware"
+_BACKENDS = "deepagents_builtin.backends"
+_MODELS = "deepagents_builtin.models"
+
 BUILTIN = BuiltinTable(
     plugins={
-        "middleware.filesystem": "deepagents_builtin.middleware.filesystem.plugin",
-        "middleware.subagents": "deepagents_builtin.middleware.subagents.plugin",
-        "middleware.patch-tool-calls": "deepagents_builtin.middleware.patch_tool_calls.plugin",
-        "middleware.prompt-caching-anthropic": "deepagents_builtin.middleware.prompt_caching_anthropic.plugin",
-        "middleware.prompt-caching-bedrock": "deepagents_builtin.middleware.prompt_caching_bedrock.plugin",
-        "middleware.prompt-caching-fireworks": "deepagents_builtin.middleware.prompt_caching_fireworks.plugin",
-        "middleware.human-in-the-loop": "deepagents_builtin.middleware.human_in_the_loop.plugin",
-        "middleware.tool-exclusion": "deepagents_builtin.middleware.tool_exclusion.plugin",
-        "backend.state": "deepagents_builtin.backends.state.plugin",
-        "backend.filesystem": "deepagents_builtin.backends.filesystem.plugin",
-        "model.init-chat-model": "deepagents_builtin.models.init_chat_model.plugin",
-        "model.offline": "deepagents_builtin.models.offline.plugin",
-        "model.scripted": "deepagents_builtin.models.scripted.plugin",
+        "middleware.filesystem": f"{_MIDDLEWARE}.filesystem.plugin",
+        "middleware.subagents": f"{_MIDDLEWARE}.subagents.plugin",
+        "middleware.patch-tool-calls": f"{_MIDDLEWARE}.patch_tool_calls.plugin",
+        "middleware.prompt-caching-anthropic": f"{_MIDDLEWARE}.prompt_caching_anthropic.plugin",
+        "middleware.prompt-caching-bedrock": f"{_MIDDLEWARE}.prompt_caching_bedrock.plugin",
+        "middleware.prompt-caching-fireworks": f"{_MIDDLEWARE}.prompt_caching_fireworks.plugin",
+        "middleware.human-in-the-loop": f"{_MIDDLEWARE}.human_in_the_loop.plugin",
+        "middleware.tool-exclusion": f"{_MIDDLEWARE}.tool_exclusion.plugin",
+        "backend.state": f"{_BACKENDS}.state.plugin",
+        "backend.filesystem": f"{_BACKENDS}.filesystem.plugin",
+        "model.init-chat-model": f"{_MODELS}.init_chat_model.plugin",
+        "model.offline": f"{_MODELS}.offline.plugin",
+        "model.scripted": f"{_MODELS}.scripted.plugin",
     },
     exports={
-        "FilesystemMiddleware": "deepagents_builtin.middleware.filesystem.middleware:FilesystemMiddleware",
-        "FsToolName": "deepagents_builtin.middleware.filesystem.names:FsToolName",
-        "SubAgentMiddleware": "deepagents_builtin.middleware.subagents.middleware:SubAgentMiddleware",
+        "FilesystemMiddleware": f"{_MIDDLEWARE}.filesystem.middleware:FilesystemMiddleware",
+        "FsToolName": f"{_MIDDLEWARE}.filesystem.names:FsToolName",
+        "SubAgentMiddleware": f"{_MIDDLEWARE}.subagents.middleware:SubAgentMiddleware",
     },
     middleware_exports={
-        "FilesystemMiddleware": "deepagents_builtin.middleware.filesystem.middleware:FilesystemMiddleware",
-        "PatchToolCallsMiddleware": "deepagents_builtin.middleware.patch_tool_calls.middleware:PatchToolCallsMiddleware",
-        "SubAgentMiddleware": "deepagents_builtin.middleware.subagents.middleware:SubAgentMiddleware",
+        "FilesystemMiddleware": f"{_MIDDLEWARE}.filesystem.middleware:FilesystemMiddleware",
+        "PatchToolCallsMiddleware": f"{_MIDDLEWARE}.patch_tool_calls.middleware:PatchToolCallsMiddleware",
+        "SubAgentMiddleware": f"{_MIDDLEWARE}.subagents.middleware:SubAgentMiddleware",
     },
     backend_exports={
-        "FilesystemBackend": "deepagents_builtin.backends.filesystem.backend:FilesystemBackend",
-        "StateBackend": "deepagents_builtin.backends.state.backend:StateBackend",
+        "FilesystemBackend": f"{_BACKENDS}.filesystem.backend:FilesystemBackend",
+        "StateBackend": f"{_BACKENDS}.state.backend:StateBackend",
     },
     absent={
         "AsyncSubAgentMiddleware": "middleware.async-subagents",

@@ -3,7 +3,7 @@
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import tool
-from standins import make, names
+from standins import make, named, names
 
 from deepagents_kernel import HarnessProfile, Kernel, MiddlewareSpec, PlanError, hookimpl, make_request
 from deepagents_kernel.testing import ScriptedChatModel
@@ -38,10 +38,16 @@ def test_children_that_differ_in_name_and_prompt_share_their_middleware():
     assert {stack.prompt for stack in found.main.children[1:]} == {f"You are {name}." for name in "abc"}
     handles = {id(stack.handle) for stack in found.stacks()}
     assert len(handles) == 5
-    others = [
-        id(entry.instance) for path in ("main", "main/general-purpose") for entry in found.stack(path).entries
-    ]
-    assert not set(first) & set(others)
+    assert [id(entry.instance) for entry in found.stack("main/general-purpose").entries] == first
+    assert not set(first) & {id(entry.instance) for entry in found.main.entries}
+
+
+def test_what_general_purpose_inherits_keeps_it_apart():
+    mine = named("PatchToolCallsMiddleware")
+    found = plan(middleware=[mine])
+    first, second, third = instances(found)
+    assert first == second == third
+    assert not set(first) & {id(entry.instance) for entry in found.stack("main/general-purpose").entries}
 
 
 @pytest.mark.parametrize("shared", [True, False])

@@ -10,7 +10,9 @@ def test_a_value_is_made_once_for_an_agent_and_anew_for_the_next():
     class Plugin:
         @hookimpl
         def deepagents_tools(self, context):
-            value = context.once(("middleware.costly", "value"), lambda: made.append(context.path) or object())
+            value = context.once(
+                ("middleware.costly", "value"), lambda: made.append(context.path) or object()
+            )
             seen.append(value)
 
     kernel = Kernel([("middleware.costly", Plugin())])

@@ -219,8 +219,8 @@ def test_what_the_caller_passed_is_not_changed(plan):
     spec = {**DECLARED, "middleware": [make("C")], "tools": [], "extra": 1}
     specs, middleware, tools = [spec], [make("B")], [{"type": "web_search", "name": "web_search"}]
     before = (dict(spec), list(specs), list(middleware), [dict(tool) for tool in tools])
+    kernel = Kernel(builtins=full_table())
     with pytest.warns(UserWarning, match="extra"):
-        kernel = Kernel(builtins=full_table())
         kernel.create_deep_agent(
             ScriptedChatModel(["done"]),
             tools,

@@ -188,6 +188,12 @@ def test_edits(content, old, new, replace_all):
         assert to_lf(after) == view.replace(old, new)
 
 
+def parents(path):
+    """The folders above a path, without the root."""
+    parts = path.strip("/").split("/")[:-1]
+    return ["/" + "/".join(parts[: count + 1]) for count in range(len(parts))]
+
+
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("write"), file_paths, contents),
@@ -204,14 +210,18 @@ steps = st.lists(
 def test_any_sequence_of_changes(tree, sequence):
     model = dict(tree)
     applied = []
+    # On a disk a folder stays when its last file goes; in the state there is none.
+    folders = {folder for path in tree for folder in parents(path)}
     for action, path, content in sequence:
         if action == "write":
             # A file and a folder of one name are a difference between the backends; leave it out.
-            if no_file_is_a_folder({**model, path: ""}):
+            if no_file_is_a_folder({**model, path: ""}) and path not in folders:
                 applied.append((action, path, content))
                 model[path] = content
+                folders |= set(parents(path))
         elif action == "delete":
             applied.append((action, path, content))
+            folders = {folder for folder in folders if folder != path and not folder.startswith(f"{path}/")}
             for gone in [key for key in model if key == path or key.startswith(f"{path}/")]:
                 del model[gone]
         else:

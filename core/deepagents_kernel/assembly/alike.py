@@ -1,6 +1,7 @@
 """Stacks that are alike are structured, constructed and verified once.
 
-Thirty sub-agents that differ in name, description and prompt have thirty equal stacks. Every plugin is asked
+Thirty sub-agents that differ in name, description and prompt have thirty equal stacks, often equal to that
+of the general-purpose one. Every plugin is asked
 about each of them all the same, since it may treat one differently; but where all of them give the very
 same slots (the same ``MiddlewareSpec`` objects) to a stack of the same model, profile, tools and rules, the
 outcome is that of the first one. Its instances are used again only where each slot's owner says that they
@@ -50,12 +51,16 @@ class Patterns:
         return None if key is None else self._known.get(key)
 
     def learn(
-        self, key: Hashable | None, structure: Structure, slots: Sequence[Contribution]
+        self,
+        key: Hashable | None,
+        context: StackContext,
+        structure: Structure,
+        slots: Sequence[Contribution],
     ) -> Pattern | None:
         """Keep the structure of a stack for others that are like it; one with problems is no example."""
         if key is None or structure.problems:
             return None
-        self._kept += [structure, *slots]
+        self._kept += [context, *slots]
         pattern = self._known[key] = Pattern(structure)
         return pattern
 
@@ -64,17 +69,18 @@ def likeness(context: StackContext, child: ChildStack, slots: Sequence[Contribut
     """A key that two stacks have in common only if they are alike; ``None`` for one that is like no other.
 
     Args:
-        context: the stack; everything in it that a slot may depend on goes into the key, but not the name,
-            the path and the spec: what a plugin makes of those shows in the slots that it gives.
+        context: the stack; everything in it that a slot may depend on goes into the key, but not the kind,
+            the name, the path and the spec: what a plugin makes of those shows in the slots that it gives.
         child: what was asked for.
         slots: the answers of the plugins.
     """
-    if context.parent is None or context.middleware or context.children or child.inherit != "none":
+    if context.parent is None or context.middleware or context.children:
+        return None
+    if child.inherit != "none" and context.parent.middleware:
         return None
     if context.profile.profile.extra_middleware:
         return None
     return (
-        context.kind,
         id(context.parent),
         id(context.model),
         id(context.profile),

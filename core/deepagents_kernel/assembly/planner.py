@@ -64,6 +64,7 @@ MAX_DEPTH = 8
 class _Branch:
     """A structured stack with its prompt and its branches."""
 
+    context: StackContext
     structure: Structure
     prompt: Any
     children: tuple[_Branch, ...]
@@ -108,7 +109,7 @@ class _Planner:
         errors = [problem for problem in dict.fromkeys(self.problems) if problem.severity == "error"]
         if errors:
             raise PlanError.of(errors)
-        return evolve(plan, warnings=tuple(dict.fromkeys(self.problems)))
+        return evolve(plan, warnings=tuple(dict.fromkeys(self.problems))) if self.problems else plan
 
     # -- resolve ---------------------------------------------------------------------------------
 
@@ -121,7 +122,8 @@ class _Planner:
         request = self.request
         model, spec, registry_profile = self._resolve_model(request.model)
         profile = registry_profile if request.profile is None else overlay(registry_profile, request.profile)
-        context = StackContext(
+        raw = request.tools or ()
+        return StackContext(
             kind=StackKind.MAIN,
             name="main",
             path="main",
@@ -131,7 +133,8 @@ class _Planner:
             profile=profile,
             registry_profile=registry_profile,
             backend=self._resolve_backend(request.backend),
-            raw_tools=request.tools or (),
+            tools=rewrite_descriptions(raw, profile.profile.tool_description_overrides),
+            raw_tools=raw,
             middleware=request.middleware,
             skills=request.skills,
             memory=request.memory,
@@ -141,8 +144,6 @@ class _Planner:
             call=self.kernel.calls,
             settings=self.kernel.settings_by_class,
         )
-        tools = rewrite_descriptions(context.raw_tools, profile.profile.tool_description_overrides)
-        return evolve(context, tools=tools)
 
     def _resolve_model(self, model: Any) -> tuple[Any, str, ProfileRef]:
         if isinstance(model, str):
@@ -167,8 +168,8 @@ class _Planner:
             context = evolve(context, children=children)
         prompt = self._prompt(context, parent_prompt)
         structure, pattern = self._structure(context, child)
-        branches = [self._child(context, item, prompt) for item in children]
-        return _Branch(structure, prompt, tuple(branch for branch in branches if branch is not None), pattern)
+        branches = tuple(filter(None, [self._child(context, item, prompt) for item in children]))
+        return _Branch(context, structure, prompt, branches, pattern)
 
     def _structure(self, context: StackContext, child: ChildStack) -> tuple[Structure, Pattern | None]:
         slots = self._collect("deepagents_middleware", context)
@@ -176,10 +177,10 @@ class _Planner:
         key = None if self.movers else likeness(context, child, slots)
         pattern = self.patterns.find(key)
         if pattern is not None:
-            return evolve(pattern.structure, context=context), pattern
+            return pattern.structure, pattern
         structure = structure_stack(context, slots, self.rules, child.inherit)
         self.problems += structure.problems
-        return structure, self.patterns.learn(key, structure, slots)
+        return structure, self.patterns.learn(key, context, structure, slots)
 
     def _with_tools(self, context: StackContext) -> StackContext:
         extra = self._collect("deepagents_tools", context)
@@ -253,13 +254,13 @@ class _Planner:
 
     def _realized(self, branch: _Branch) -> StackPlan:
         children = tuple(self._realized(child) for child in branch.children)
-        context, pattern = branch.structure.context, branch.pattern
+        context, pattern = branch.context, branch.pattern
         schema = self._state_schema(context)
         like = pattern.entries if pattern is not None and pattern.state_schema is schema else None
         before = len(self.problems)
         stack = StackPlan(
             context=context,
-            entries=self._constructed(branch.structure) if like is None else like,
+            entries=self._constructed(branch) if like is None else like,
             prompt=branch.prompt,
             state_schema=schema,
             children=children,
@@ -274,13 +275,13 @@ class _Planner:
         stack.handle.attach(stack)
         return stack
 
-    def _constructed(self, structure: Structure) -> tuple[Entry, ...]:
-        entries, found = realize(structure.entries, structure.context)
+    def _constructed(self, branch: _Branch) -> tuple[Entry, ...]:
+        entries, found = realize(branch.structure.entries, branch.context)
         self.problems += found
         return entries
 
     def _bound(self, stack: StackPlan) -> StackPlan:
-        if self._broken(stack.path):
+        if self._broken(stack.path) or not any(entry.spec and entry.spec.bind for entry in stack.entries):
             return stack
         entries, found = bind(stack.entries, stack)
         self.problems += found
@@ -331,8 +332,8 @@ class _Planner:
         """Each exclusion matches somewhere in the stacks that share the profile."""
         for group in _by_profile(main.walk()).values():
             ref = group[0].context.profile
-            hits = frozenset().union(*(structure.hits for structure in group))
-            stacks = {structure.context.path: structure.names for structure in group}
+            hits = frozenset().union(*(branch.structure.hits for branch in group))
+            stacks = {branch.context.path: branch.structure.names for branch in group}
             self.problems += unmatched(
                 ref.profile.excluded_middleware, hits, by=f"profile {ref.label}", stacks=stacks
             )
@@ -360,9 +361,8 @@ class _Planner:
             self.problems.append(item.value.at("", item.plugin))
 
 
-def _by_profile(branches: Iterable[_Branch]) -> Mapping[tuple[str, ...], list[Structure]]:
-    groups: dict[tuple[str, ...], list[Structure]] = {}
+def _by_profile(branches: Iterable[_Branch]) -> Mapping[tuple[str, ...], list[_Branch]]:
+    groups: dict[tuple[str, ...], list[_Branch]] = {}
     for branch in branches:
-        structure = branch.structure
-        groups.setdefault(structure.context.profile.layers, []).append(structure)
+        groups.setdefault(branch.context.profile.layers, []).append(branch)
     return groups

@@ -63,7 +63,7 @@ def bind(entries: Sequence[Entry], stack: StackPlan) -> tuple[tuple[Entry, ...],
         found = found or _not_itself(entry, stack.context, "bind", instance)
         problems += found
         if not found:
-            bound.append(evolve(entry, instance=instance))
+            bound.append(entry.holding(instance))
     return tuple(bound), tuple(problems)
 
 
@@ -79,7 +79,7 @@ def _construct(entry: Entry, context: StackContext) -> tuple[Entry, tuple[Proble
         made = type(instance).__name__
         text = f"the factory of {entry.name} returned a {made}; its spec says {entry.cls.__name__}"
         found = (Problem(text, context.path, entry.name, entry.plugin, error=PlanTypeError),)
-    return (entry if found else evolve(entry, instance=instance, original=instance)), found
+    return (entry if found else entry.holding(instance, original=instance)), found
 
 
 def _not_itself(entry: Entry, context: StackContext, function: str, instance: Any) -> tuple[Problem, ...]:

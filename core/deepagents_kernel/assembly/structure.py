@@ -28,7 +28,6 @@ class Structure:
     """A stack as it will be built.
 
     Attributes:
-        context: what it was made from.
         entries: the surviving entries, the guard last.
         dropped: what exclusions removed.
         hits: the profile's middleware exclusions that matched.
@@ -38,7 +37,6 @@ class Structure:
         problems: what is wrong with it.
     """
 
-    context: StackContext
     entries: tuple[Entry, ...]
     dropped: tuple[Dropped, ...]
     hits: frozenset[Any]
@@ -107,7 +105,6 @@ def structure_stack(
     guard, missing = _guard(slots.guard, context, rules.guard_plugin)
     problems += [*first.problems, *second.problems, *missing]
     return Structure(
-        context=context,
         entries=(*adopted, *guard),
         dropped=(*first.dropped, *second.dropped),
         hits=first.hits | second.hits,

@@ -30,13 +30,18 @@ def plan_problems(plan: AgentPlan) -> Iterator[Problem]:
             if child.inherit == "all":
                 inherited[f"{stack.path}/{child.name}"] = context.middleware
         demands = _accepted(context)
-        if demands is None:
-            continue
+        if demands is None or not (demands or _callers_say(stack, inherited)):
+            continue  # refused already, or nobody asks for anything here
         accepted.append((stack, demands))
         yield from unasked(stack, demands, inherited.get(stack.path, ()))
         if context.parent is None or "interrupt_on" in context.spec:
             yield from _unknown_tools(stack)
     yield from _unknown_demands(plan, accepted)
+
+
+def _callers_say(stack: StackPlan, inherited: Mapping[str, Any]) -> bool:
+    """Whether a caller may have said something about approvals, in ``interrupt_on`` or with a middleware."""
+    return bool(stack.context.interrupt_on or stack.context.middleware or stack.path in inherited)
 
 
 def _accepted(context: StackContext) -> Mapping[str, Demand] | None:
