@@ -14,10 +14,12 @@ from deepagents_kernel._version import __version__ as __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deepagents_kernel._builtin import BuiltinTable as BuiltinTable
     from deepagents_kernel.api import create_deep_agent as create_deep_agent
     from deepagents_kernel.api import get_kernel as get_kernel
     from deepagents_kernel.api import register_harness_profile as register_harness_profile
     from deepagents_kernel.api import register_provider_profile as register_provider_profile
+    from deepagents_kernel.assembly.context import Contribution as Contribution
     from deepagents_kernel.assembly.context import StackContext as StackContext
     from deepagents_kernel.assembly.plan import AgentPlan as AgentPlan
     from deepagents_kernel.assembly.plan import StackPlan as StackPlan
@@ -54,8 +56,10 @@ _EXPORTS = {
     "AgentRequest": "assembly.request",
     "AsyncSubAgent": "contracts.subagents",
     "BackendSpec": "contracts.backend_spec",
+    "BuiltinTable": "_builtin",
     "ChildStack": "assembly.specs",
     "CompiledSubAgent": "contracts.subagents",
+    "Contribution": "assembly.context",
     "DeepAgentState": "contracts.state",
     "DeepAgentsError": "errors",
     "FilesystemPermission": "contracts.permissions",

@@ -16,45 +16,10 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deepagents_kernel.errors import DeepAgentsError, nearest_hint
+from deepagents_kernel.errors import BrokenExportError, MissingExportError, nearest_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-
-class MissingExportError(DeepAgentsError, AttributeError):
-    """A name that a door doesn't have.
-
-    Attributes:
-        module: the door.
-        name: the name that was asked for.
-        plugin: the plugin that would bring it, or an empty string when none is known.
-    """
-
-    def __init__(self, module: str, name: str, plugin: str = "", hint: str = "") -> None:
-        text = f"module {module!r} has no attribute {name!r}"
-        if plugin:
-            hint = f"it comes with the plugin {plugin!r}, which is not part of this installation"
-        super().__init__(f"{text}\n  {hint}" if hint else text)
-        self.module = module
-        self.name = name
-        self.plugin = plugin
-
-
-class BrokenExportError(DeepAgentsError, ImportError):
-    """A name is in the table of a door, and what it points to can't be had.
-
-    Attributes:
-        module: the door.
-        export: the name that was asked for.
-        target: ``"module:attribute"`` as the table has it.
-    """
-
-    def __init__(self, module: str, export: str, target: str, reason: str) -> None:
-        super().__init__(f"{module}.{export} should be {target}: {reason}")
-        self.module = module
-        self.export = export
-        self.target = target
 
 
 def lazy_exports(

@@ -86,7 +86,7 @@ class Kernel:
         self._backends: dict[str, tuple[str, BackendSpec]] | None = None
         self._lock = threading.Lock()
         self._register_profiles()
-        self._calls.collect("deepagents_configure", kernel=self)
+        self._calls.collect("deepagents_configure", {"kernel": self})
 
     # -- what is in ------------------------------------------------------------------------------
 
@@ -120,9 +120,9 @@ class Kernel:
         """The hooks of this kernel, callable with provenance."""
         return self._calls
 
-    def hooks(self, hook: str, **arguments: Any) -> tuple[Contribution, ...]:
+    def hooks(self, hook: str, /, **arguments: Any) -> tuple[Contribution, ...]:
         """Call a hook, one that a plugin declared included; see ``StackContext.hooks``."""
-        return self._calls(hook, **arguments)
+        return self._calls(hook, arguments)
 
     # -- settings --------------------------------------------------------------------------------
 
@@ -171,7 +171,7 @@ class Kernel:
             ModelTypeError: it is neither a string nor a chat model.
         """
         if isinstance(model, str):
-            answer = self._calls.first("deepagents_resolve_model", spec=model, kernel=self)
+            answer = self._calls.first("deepagents_resolve_model", {"spec": model, "kernel": self})
             if answer is None:
                 hint = "enable a plugin that implements deepagents_resolve_model, or pass a chat model"
                 raise ModelSpecError(model, "no plugin can make a model from it", hint)
@@ -204,7 +204,7 @@ class Kernel:
         if address.scheme in schemes:
             plugin, spec = schemes[address.scheme]
             return open_backend(address, spec, plugin)
-        answer = self._calls.first("deepagents_resolve_backend", spec=backend, kernel=self)
+        answer = self._calls.first("deepagents_resolve_backend", {"spec": backend, "kernel": self})
         if answer is None:
             raise unknown_scheme(address, schemes)
         return checked_backend(answer.value, f"the answer of {answer.plugin} to {backend!r}")
@@ -258,13 +258,13 @@ class Kernel:
             for stack in plan.stacks():
                 if stack is not plan.main:
                     stack.handle.graph()
-        self._calls.observe("deepagents_agent_compiled", graph=graph, plan=plan)
+        self._calls.observe("deepagents_agent_compiled", {"graph": graph, "plan": plan})
         return graph
 
     def compile_stack(self, stack: StackPlan) -> Any:
         """The graph of one stack, compiled now."""
         settings = self.settings_of(stack)
-        answer = self._calls.first("deepagents_compile", at=stack.path, stack=stack, kernel=self)
+        answer = self._calls.first("deepagents_compile", {"stack": stack, "kernel": self}, at=stack.path)
         graph = compile_with_langchain(stack) if answer is None else self._compiled(answer, stack.path)
         return graph.with_config(bound_config(stack, settings))
 
@@ -299,7 +299,7 @@ class Kernel:
 
     def close(self) -> None:
         """Tell the plugins that the kernel is no longer used, last one first."""
-        self._calls.observe("deepagents_unconfigure", newest_first=True, kernel=self)
+        self._calls.observe("deepagents_unconfigure", {"kernel": self}, newest_first=True)
 
     # -- profiles --------------------------------------------------------------------------------
 

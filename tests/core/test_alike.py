@@ -5,7 +5,17 @@ from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import tool
 from standins import make, named, names
 
-from deepagents_kernel import HarnessProfile, Kernel, MiddlewareSpec, PlanError, hookimpl, make_request
+from deepagents_kernel import (
+    ChildStack,
+    FilesystemPermission,
+    HarnessProfile,
+    Kernel,
+    MiddlewareSpec,
+    PlanError,
+    PluginInfo,
+    hookimpl,
+    make_request,
+)
 from deepagents_kernel.testing import ScriptedChatModel
 
 CHILDREN = [{"name": name, "description": name, "system_prompt": f"You are {name}."} for name in "abc"]
@@ -180,3 +190,97 @@ def test_alike_children_keep_apart_at_run_time():
     answers = [message.text for message in result["messages"] if message.type == "tool"]
     assert answers == ["answer of You are a. to one", "answer of You are b. to two"]
     assert [stack.handle.compilations for stack in found.main.children] == [0, 1, 1, 0]
+
+
+class Served:
+    """Serves skills, memory and permissions with one shared slot, whatever they are."""
+
+    PLUGIN = PluginInfo(serves=("skills", "memory", "permissions"))
+    SLOT = MiddlewareSpec("Counted", Counted, lambda _: Counted(), shared=True)
+
+    @hookimpl
+    def deepagents_middleware(self, context):
+        return self.SLOT if context.kind == "subagent" else None
+
+
+@pytest.mark.parametrize(
+    "difference",
+    [
+        {"skills": [["/a", "user"]]},
+        {"memory": ["/m.md"]},
+        {"permissions": [FilesystemPermission(["read"], ["/x"], mode="deny")]},
+        {"interrupt_on": {"ls": False}},
+    ],
+)
+def test_what_applies_to_one_child_keeps_it_apart_even_with_one_slot_for_all(difference):
+    children = [CHILDREN[0], {**CHILDREN[1], **difference}, CHILDREN[2]]
+    first, second, third = instances(plan(Served(), children=children))
+    assert first == third
+    assert not set(first) & set(second)
+
+
+def test_values_that_have_no_hash_are_told_apart_and_not_a_crash():
+    found = plan(Served(), skills=[["/skills", "user"]], memory=[{"path": "/m"}])
+    first, second, third = instances(found)
+    assert first == second == third
+
+
+def test_a_profile_for_this_agent_is_not_for_its_declared_children():
+    profile = HarnessProfile(excluded_middleware={"PatchToolCallsMiddleware"})
+    found = plan(profile=profile)
+    assert names(found.stack("main/general-purpose")) == "FS AC"
+    assert {names(found.stack(f"main/{name}")) for name in "abc"} == {"FS PTC AC"}
+
+
+def test_children_of_different_parents_stand_apart():
+    class Nested:
+        @hookimpl
+        def deepagents_child_stacks(self, context):
+            if context.name in ("a", "b"):
+                return ChildStack("subagent", "inner", {"name": "inner", "description": "inner"})
+            return None
+
+    found = plan(Nested())
+    inner = [[id(e.instance) for e in found.stack(f"main/{name}/inner").entries] for name in "ab"]
+    assert not set(inner[0]) & set(inner[1])
+    assert not set(inner[0]) & set(instances(found)[0])
+
+
+def test_whoever_takes_over_a_slot_says_for_himself_whether_he_may_be_shared():
+    class Gate(AgentMiddleware):
+        def __init__(self, stack):
+            super().__init__()
+            self.stack = stack
+
+    def specs(shared):
+        return MiddlewareSpec(
+            "Gate",
+            Gate,
+            lambda context: Gate(context.name),
+            replaces="PatchToolCallsMiddleware",
+            shared=shared,
+        )
+
+    for shared, expected in ((False, ["a", "b", "c"]), (True, ["general-purpose"] * 3)):
+        spec = specs(shared)
+
+        class Plugin:
+            @hookimpl
+            def deepagents_middleware(self, _spec=spec):
+                return _spec
+
+        found = plan(Plugin())
+        stacks = [found.stack(f"main/{name}") for name in "abc"]
+        gates = [next(e.instance for e in stack.entries if e.name == "Gate").stack for stack in stacks]
+        assert gates == expected
+
+
+def test_a_profiles_middleware_in_a_shared_slot_is_its_own_business():
+    kernel = Kernel()
+    kernel.profiles.register_harness(
+        "here", HarnessProfile(extra_middleware=lambda: [named("PatchToolCallsMiddleware")])
+    )
+    model = ScriptedChatModel(["done"], provider="here", model_name="m")
+    found = kernel.plan(make_request(model, subagents=CHILDREN))
+    first, second, third = instances(found)
+    assert len({first[1], second[1], third[1]}) == 3

@@ -9,9 +9,10 @@ import pytest
 import tiny
 from langchain_core.tools import tool
 
-from deepagents_kernel import PlanError, Problem, hookimpl, hookspec
+from deepagents_kernel import Kernel, PlanError, Problem, hookimpl, hookspec, make_request
 from deepagents_kernel.assembly.context import Contribution
 from deepagents_kernel.errors import DeepAgentsError, HookError, PluginError, SettingsError
+from deepagents_kernel.testing import ScriptedChatModel
 
 
 @tool
@@ -22,7 +23,7 @@ def look(place: str) -> str:
 
 def collected(value):
     kernel = tiny.kernel({"middleware.a": tiny.plugin(deepagents_tools=lambda: value)})
-    return [item.value for item in kernel.calls.collect("deepagents_tools", context=None)]
+    return [item.value for item in kernel.calls.collect("deepagents_tools", {"context": None})]
 
 
 # -- records -------------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ def test_a_generator_is_consumed_inside_the_guard():
 
     kernel = tiny.kernel({"middleware.late": tiny.plugin(deepagents_tools=deepagents_tools)})
     with pytest.raises(HookError) as caught:
-        kernel.calls.collect("deepagents_tools", context=None, at="main/scout")
+        kernel.calls.collect("deepagents_tools", {"context": None}, at="main/scout")
     error = caught.value
     assert (error.plugin, error.hook, error.stack) == ("middleware.late", "deepagents_tools", "main/scout")
     assert isinstance(error.__cause__, LookupError)
@@ -163,12 +164,12 @@ asked: list[str] = []
 def test_third_parties_answer_before_builtins():
     asked.clear()
     kernel = tiny.kernel({"backend.z": resolving("third")}, builtins={"backend.a": resolving("built-in")})
-    answer = kernel.calls.first("deepagents_resolve_backend", spec="all", kernel=kernel)
+    answer = kernel.calls.first("deepagents_resolve_backend", {"spec": "all", "kernel": kernel})
     assert answer == Contribution("backend.z", "third")
     assert asked == ["third"]
-    answer = kernel.calls.first("deepagents_resolve_backend", spec="built-in", kernel=kernel)
+    answer = kernel.calls.first("deepagents_resolve_backend", {"spec": "built-in", "kernel": kernel})
     assert answer == Contribution("backend.a", "built-in")
-    assert kernel.calls.first("deepagents_resolve_backend", spec="none", kernel=kernel) is None
+    assert kernel.calls.first("deepagents_resolve_backend", {"spec": "none", "kernel": kernel}) is None
 
 
 def test_the_order_of_answers_can_be_asked_for():
@@ -316,9 +317,9 @@ def test_two_kernels_do_not_share_declared_hooks():
 
 def test_an_unknown_hook_is_an_error_with_the_nearest():
     kernel = tiny.kernel()
-    for call in (kernel.hooks, kernel.calls.collect, kernel.calls.first, kernel.calls.observe):
+    for call in (kernel.calls, kernel.calls.collect, kernel.calls.first, kernel.calls.observe):
         with pytest.raises(PluginError) as caught:
-            call("deepagents_tool", context=None)
+            call("deepagents_tool", {"context": None})
         assert "'deepagents_tool'" in str(caught.value)
         assert "deepagents_tools" in caught.value.hint
 
@@ -346,3 +347,34 @@ def test_every_kernel_error_has_one_root():
     assert issubclass(HookError, PluginError)
     assert issubclass(PluginError, DeepAgentsError)
     assert not issubclass(PluginError, PlanError)
+
+
+def test_a_hook_may_call_its_arguments_what_it_likes():
+    class Specs:
+        @hookspec
+        def deepagents_review(self, hook, at, problems, arguments, newest_first):
+            """Takes names that the kernel uses itself."""
+
+    class Owner:
+        @hookimpl
+        def deepagents_addhooks(self, pluginmanager):
+            pluginmanager.add_hookspecs(Specs)
+
+    class Reviewer:
+        @hookimpl
+        def deepagents_review(self, hook, at, problems, arguments, newest_first):
+            return f"{hook}{at}{problems}{arguments}{newest_first}"
+
+    kernel = Kernel({"bundle.owner": Owner(), "bundle.reviewer": Reviewer()})
+    given = {"hook": 1, "at": 2, "problems": 3, "arguments": 4, "newest_first": 5}
+    assert [item.value for item in kernel.hooks("deepagents_review", **given)] == ["12345"]
+    seen = []
+
+    class Asker:
+        @hookimpl
+        def deepagents_tools(self, context):
+            seen.extend(item.value for item in context.hooks("deepagents_review", **given))
+
+    kernel = Kernel({"bundle.owner": Owner(), "bundle.reviewer": Reviewer(), "bundle.asker": Asker()})
+    kernel.plan(make_request(ScriptedChatModel(["done"])))
+    assert set(seen) == {"12345"}

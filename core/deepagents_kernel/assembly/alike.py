@@ -85,13 +85,18 @@ def likeness(context: StackContext, child: ChildStack, slots: Sequence[Contribut
         id(context.model),
         id(context.profile),
         tuple(map(id, context.tools)),
-        context.skills,
-        context.memory,
-        None if context.permissions is None else tuple(map(id, context.permissions)),
+        _ids(context.skills),
+        _ids(context.memory),
+        _ids(context.permissions),
         id(context.interrupt_on),
         id(context.response_format),
         tuple(id(item.value) for item in slots),
     )
+
+
+def _ids(values: Sequence[Any] | None) -> tuple[int, ...] | None:
+    # Values of any kind, hashable or not; equal ones that are not the same make a stack of its own at worst.
+    return None if values is None else tuple(map(id, values))
 
 
 def shareable(entries: Sequence[Entry]) -> bool:

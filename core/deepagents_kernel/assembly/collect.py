@@ -167,7 +167,13 @@ def _claimed(slot: Entry, claimant: Entry) -> Entry:
     assert owner is not None  # noqa: S101 - what plugins give has a spec
     assert spec is not None  # noqa: S101
     merged = evolve(
-        owner, factory=spec.factory, aliases=spec.aliases, summary=spec.summary, bind=_bound(owner, spec)
+        owner,
+        factory=spec.factory,
+        aliases=spec.aliases,
+        summary=spec.summary,
+        bind=_bound(owner, spec),
+        # Two have to agree: the owner's bind and the claimant's middleware.
+        shared=owner.shared and spec.shared,
     )
     return evolve(
         slot,

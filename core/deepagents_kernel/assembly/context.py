@@ -75,7 +75,7 @@ class StackContext:
     _settings: Mapping[type, Any] = field(factory=dict, kw_only=True, repr=False)
     _shared: dict[Any, Any] = field(factory=dict, kw_only=True, repr=False)
 
-    def hooks(self, hook: str, **arguments: Any) -> tuple[Contribution, ...]:
+    def hooks(self, hook: str, /, **arguments: Any) -> tuple[Contribution, ...]:
         """Call a hook of this kernel, one that a plugin declared included.
 
         Args:
@@ -89,7 +89,7 @@ class StackContext:
             HookError: an implementation raised; plugin, hook and stack are named.
             PluginError: no plugin declares the hook.
         """
-        return self._call(hook, at=self.path, **arguments)
+        return self._call(hook, arguments, at=self.path)
 
     def implementers(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that implement a hook; asking a hook that nobody implements can be spared."""

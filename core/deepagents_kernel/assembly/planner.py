@@ -248,7 +248,7 @@ class _Planner:
         return [item.value for item in contributions]
 
     def _collect(self, hook: str, context: StackContext) -> Sequence[Contribution]:
-        return self.kernel.calls.collect(hook, context=context, at=context.path, problems=self.problems)
+        return self.kernel.calls.collect(hook, {"context": context}, at=context.path, problems=self.problems)
 
     # -- construct -------------------------------------------------------------------------------
 
@@ -288,11 +288,11 @@ class _Planner:
         return evolve(stack, entries=entries)
 
     def _broken(self, path: str) -> bool:
-        """Whether the stack, or one above or below it, has an error: nothing can be bound to it then."""
+        """Whether the stack, or one below it, has an error: nothing can be bound to it then."""
         return any(
             problem.severity == "error"
             for problem in self.problems
-            if problem.stack in ("", path) or problem.stack.startswith(path)
+            if problem.stack in ("", path) or problem.stack.startswith(f"{path}/")
         )
 
     def _state_schema(self, context: StackContext) -> type:
@@ -300,7 +300,7 @@ class _Planner:
             return context.request.state_schema
         answer = None
         try:
-            answer = self.kernel.calls.first("deepagents_state_schema", context=context, at=context.path)
+            answer = self.kernel.calls.first("deepagents_state_schema", {"context": context}, at=context.path)
         except PlanError as error:
             self.problems += error.problems
         if answer is not None and not isinstance(answer.value, type):
@@ -354,7 +354,9 @@ class _Planner:
 
     def _validate(self, plan: AgentPlan) -> None:
         calls = self.kernel.calls
-        for item in calls.collect("deepagents_plan_validate", plan=plan, at="main", problems=self.problems):
+        for item in calls.collect(
+            "deepagents_plan_validate", {"plan": plan}, at="main", problems=self.problems
+        ):
             if not isinstance(item.value, Problem):
                 reason = f"returned {type(item.value).__name__}; a Problem is expected"
                 raise HookError(item.plugin, "deepagents_plan_validate", "main", reason)

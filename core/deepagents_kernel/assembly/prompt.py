@@ -62,20 +62,21 @@ def fork_prompt(parent: Any, authored: str | None) -> Any:
 
 
 def append(prompt: Any, text: str | None) -> Any:
-    """*prompt* with *text* behind it; the same object when there is no text."""
+    """*prompt* with *text* behind it; the same object without text, ``None`` when there is nothing."""
+    if _is_empty(prompt):
+        return text or None
     if not text:
-        return prompt or None
-    if not prompt:
-        return text
+        return prompt
     if isinstance(prompt, str):
         return join(prompt, text)
-    # A copy with one more block: id, additional_kwargs and response_metadata stay, the caller's object too.
-    blocks: list[Any] = [prompt.content] if isinstance(prompt.content, str) else list(prompt.content)
-    blocks = [
-        {"type": "text", "text": block} if isinstance(block, str) else block for block in blocks if block
-    ]
-    lead = SEPARATOR if blocks else ""
-    return prompt.model_copy(update={"content": [*blocks, {"type": "text", "text": f"{lead}{text}"}]})
+    from deepagents_kernel.contracts.system_message import append_to_system_message
+
+    return append_to_system_message(prompt, text)
+
+
+def _is_empty(prompt: Any) -> bool:
+    """Whether a prompt says nothing: some providers refuse a system message without content."""
+    return not prompt if prompt is None or isinstance(prompt, str) else not prompt.content
 
 
 def prompt_text(prompt: Any) -> str:

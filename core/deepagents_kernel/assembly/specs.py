@@ -1,7 +1,8 @@
 """What plugins hand to the planner: middleware slots, child stacks, prompt parts.
 
 Plain values. The planner reads them; nothing here runs while an agent runs, except the callables that
-a spec carries (``factory``, ``adopt``, ``bind``), each of which the planner calls once a stack.
+a spec carries (``factory``, ``adopt``, ``bind``), each of which the planner calls once for each stack, or
+once for all stacks that are alike where the spec allows it (``shared``).
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class MiddlewareSpec:
     Attributes:
         name: the middleware's ``.name``; unique in a stack, and what callers replace it by.
         cls: the exact class that ``factory`` returns; class-form exclusions match it.
-        factory: builds the instance; called once for each stack in which the slot survives.
+        factory: builds the instance; called once for each stack in which the slot survives (but see
+            ``shared``).
         segment: where it stands; ``GUARD`` is accepted from the kernel's guard plugin only.
         after: names of middleware that must come earlier. This entry moves, not its target; a name that
             is not in the stack is ignored.
@@ -78,7 +80,8 @@ class MiddlewareSpec:
         shared: one instance may stand in several stacks that are alike: same model, profile, backend, tools
             and rules, same slots. Sub-agents that differ in name and prompt only are then built once. For
             that, give the same ``MiddlewareSpec`` object for each of them; say it only of middleware that
-            keeps nothing of a run on itself, and whose factory looks at nothing else of its context.
+            keeps nothing of a run on itself, and whose factory and bind look at nothing else: they are called
+            for the first of these stacks only.
         summary: one line for the plan.
         adopt: called by the slot's owner on whatever foreign middleware fills the slot, with the stack's
             context; returns the instance to install (a copy, if it has to change) or raises.

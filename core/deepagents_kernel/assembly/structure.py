@@ -141,7 +141,7 @@ def _modified(
     before = sorted(draft.names)
     for plugin, call in rules.calls.each("deepagents_plan_modify"):
         try:
-            call(draft=draft, at=context.path)
+            call({"draft": draft}, at=context.path)
         except PlanError as error:
             problems += error.problems
         draft.sign_moves(plugin)

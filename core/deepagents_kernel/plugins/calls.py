@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -44,6 +45,9 @@ class _Implementation:
     arguments: tuple[str, ...]
 
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
 class HookCalls:
     """The hooks of one kernel, callable with provenance."""
 
@@ -53,26 +57,35 @@ class HookCalls:
         self._cache: dict[str, tuple[_Implementation, ...]] = {}
         self._first: dict[str, bool] = {}
 
-    def __call__(self, hook: str, *, at: str = "", **arguments: Any) -> tuple[Contribution, ...]:
+    # Arguments come as one mapping, so that a hook may call them what it likes.
+
+    def __call__(
+        self, hook: str, arguments: Mapping[str, Any] = _NONE, *, at: str = ""
+    ) -> tuple[Contribution, ...]:
         """Call any hook by its kind: the first answer of a ``firstresult`` hook, else every record."""
         if not self._implementations(hook):
             return ()
         if self._first_only(hook):
-            answer = self.first(hook, at=at, **arguments)
+            answer = self.first(hook, arguments, at=at)
             return () if answer is None else (answer,)
-        return self.collect(hook, at=at, **arguments)
+        return self.collect(hook, arguments, at=at)
 
     def collect(
-        self, hook: str, *, at: str = "", problems: list[Problem] | None = None, **arguments: Any
+        self,
+        hook: str,
+        arguments: Mapping[str, Any] = _NONE,
+        *,
+        at: str = "",
+        problems: list[Problem] | None = None,
     ) -> tuple[Contribution, ...]:
         """Every record of every implementation, in plugin order.
 
         Args:
             hook: its name.
+            arguments: what the specification of the hook names.
             at: path of the stack being planned.
             problems: where the problems of a ``PlanError`` go, after which the next plugin is asked; without
                 it the error is raised.
-            **arguments: what the specification of the hook names.
         """
         found: list[Contribution] = []
         for implementation in self._implementations(hook):
@@ -86,7 +99,7 @@ class HookCalls:
                 found += [Contribution(implementation.plugin, value) for value in values]
         return tuple(found)
 
-    def first(self, hook: str, *, at: str = "", **arguments: Any) -> Contribution | None:
+    def first(self, hook: str, arguments: Mapping[str, Any] = _NONE, *, at: str = "") -> Contribution | None:
         """The first answer that is not ``None``; third parties are asked before built-ins."""
         for implementation in self._implementations(hook):
             value = self._call(implementation, hook, at, arguments)
@@ -94,7 +107,7 @@ class HookCalls:
                 return Contribution(implementation.plugin, value)
         return None
 
-    def observe(self, hook: str, *, newest_first: bool = False, **arguments: Any) -> None:
+    def observe(self, hook: str, arguments: Mapping[str, Any] = _NONE, *, newest_first: bool = False) -> None:
         """Tell every implementation; one that raises is logged, and the next one is told."""
         implementations = self._implementations(hook)
         for implementation in reversed(implementations) if newest_first else implementations:
@@ -108,7 +121,10 @@ class HookCalls:
         for implementation in self._implementations(hook):
 
             def call(
-                *, at: str = "", _implementation: _Implementation = implementation, **arguments: Any
+                arguments: Mapping[str, Any] = _NONE,
+                *,
+                at: str = "",
+                _implementation: _Implementation = implementation,
             ) -> tuple[Any, ...]:
                 found: tuple[Any, ...] = self._call(_implementation, hook, at, arguments, records=True)
                 return found
