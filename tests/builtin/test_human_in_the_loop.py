@@ -565,6 +565,94 @@ def test_another_stage_that_asks_will_do():
     ] == ["Permissive"]
 
 
+class Elsewhere(HumanInTheLoopMiddleware[Any, Any, Any]):
+    """Stands beside the slot, as its name is not the slot's."""
+
+
+class Other(HumanInTheLoopMiddleware[Any, Any, Any]):
+    """One more."""
+
+
+NO_CHILDREN = GeneralPurposeSubagentProfile(enabled=False)
+NEVER = {"allowed_decisions": ["approve", "edit"], "when": lambda _: False}
+CAREFUL = {"write_file": {"allowed_decisions": ["approve", "reject"]}}
+
+
+def emptied(*names: Any) -> HarnessProfile:
+    return HarnessProfile(excluded_middleware=set(names), general_purpose_subagent=NO_CHILDREN)
+
+
+@pytest.mark.spec("EXC-019", "ASM-082")
+@pytest.mark.parametrize("excluded", [SLOT, HumanInTheLoopMiddleware], ids=["name", "class"])
+@pytest.mark.parametrize("asking", [NEVER, True, CAREFUL["write_file"]], ids=["never", "loose", "alike"])
+@pytest.mark.parametrize("interrupt_on", [None, {"write_file": True}], ids=["rules", "both"])
+def test_a_stage_beside_an_emptied_slot_settles_no_demand_of_rules(
+    excluded: Any, asking: Any, interrupt_on: Any
+):
+    (problem,) = refusals(
+        Rules(CAREFUL),
+        middleware=[Elsewhere({"write_file": asking})],
+        interrupt_on=interrupt_on,
+        profile=emptied(excluded),
+    )
+    assert problem.text.startswith("rules of middleware.extra-0 demand an approval of 'write_file', and only")
+    assert "only Elsewhere would ask" in problem.text
+    assert "excluded by profile" in problem.text
+    assert (problem.stack, problem.plugin) == ("main", "middleware.extra-0")
+
+
+@pytest.mark.spec("EXC-019")
+def test_a_stage_in_additional_middleware_of_a_profile_settles_no_demand_either():
+    profile = HarnessProfile(
+        excluded_middleware={SLOT},
+        extra_middleware=[Elsewhere({"write_file": NEVER})],
+        general_purpose_subagent=NO_CHILDREN,
+    )
+    (problem,) = refusals(Rules(CAREFUL), profile=profile)
+    assert "only Elsewhere would ask" in problem.text
+
+
+@pytest.mark.spec("ASM-086")
+@pytest.mark.parametrize("name", [SLOT, "Elsewhere"], ids=["in the slot", "beside it"])
+def test_with_the_slot_filled_a_weaker_stage_takes_nothing_from_what_rules_demand(name: str):
+    mine = type("Mine", (HumanInTheLoopMiddleware,), {"name": name})({"write_file": NEVER})
+    profile = emptied(HumanInTheLoopMiddleware) if name == SLOT else emptied()
+    plan = plan_of(Rules(CAREFUL), middleware=[mine], profile=profile)
+    (stage,) = [entry.instance for entry in plan.main.entries if entry.slot == SLOT]
+    assert "when" not in stage.interrupt_on["write_file"]
+    assert set(stage.interrupt_on["write_file"]["allowed_decisions"]) <= {"approve", "reject"}
+
+
+@pytest.mark.spec("EXC-019")
+def test_what_interrupt_on_wants_is_not_settled_by_a_stage_that_asks_on_a_condition():
+    arguments: Any = {"profile": emptied(SLOT), "middleware": [Elsewhere({"write_file": NEVER, "ls": True})]}
+    (problem,) = refusals(interrupt_on={"write_file": True, "ls": True}, **arguments)
+    assert problem.text.startswith(
+        "interrupt_on wants approvals of 'write_file', and only Elsewhere would ask, on a condition"
+    )
+    assert plan_of(interrupt_on={"ls": True}, **arguments)
+
+
+def test_a_stage_that_was_passed_is_enough_for_what_it_wants_itself():
+    mine = Elsewhere({"write_file": NEVER})
+    assert mine in plan_of(profile=emptied(SLOT), middleware=[mine]).main.middleware
+    in_slot = HumanInTheLoopMiddleware({"write_file": NEVER})
+    plan = plan_of(Rules({"ls": True}), middleware=[in_slot])
+    (stage,) = [entry.instance for entry in plan.main.entries if entry.slot == SLOT]
+    assert list(stage.interrupt_on) == ["ls", "write_file"]
+
+
+@pytest.mark.spec("EXC-019")
+@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("rules", [(), (Rules({"write_file": NEVER}),)], ids=["caller", "rules"])
+def test_a_stage_that_is_lost_is_not_made_up_for_by_one_that_asks_on_a_condition(order: int, rules: Any):
+    stages = [Elsewhere({"write_file": True}), Other({"write_file": NEVER})][::order]
+    (problem,) = refusals(*rules, middleware=stages, profile=emptied("Elsewhere"))
+    assert problem.text.startswith("the Elsewhere that was passed wants approvals of 'write_file', and only ")
+    assert "on a condition of its own: Elsewhere was excluded by profile" in problem.text
+    assert plan_of(*rules, middleware=stages, profile=emptied())
+
+
 # -- what is wrong with a rule is told once --------------------------------------------------------
 
 

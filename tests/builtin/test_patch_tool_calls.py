@@ -117,6 +117,45 @@ async def test_a_whole_history_is_not_written(history: list[Any]):
     assert await middleware.abefore_agent({"messages": history}, None) is None
 
 
+@pytest.mark.spec("PTC-006")
+def test_answers_are_made_only_for_calls_that_lack_one(monkeypatch: pytest.MonkeyPatch):
+    made: list[str] = []
+    build = ToolMessage.__init__
+
+    def counting(self: ToolMessage, *args: Any, **fields: Any) -> None:
+        build(self, *args, **fields)
+        made.append(self.tool_call_id)
+
+    sound: list[Any] = []
+    for number in range(20):
+        call_ids = (f"c{number}", "again")
+        sound += [human(id=f"h{number}"), calls(*call_ids, id=f"a{number}", invalid=(f"i{number}",))]
+        sound += [result(call_id, id=f"{number}-{call_id}") for call_id in (*call_ids, f"i{number}")]
+    late = [calls("again", id="a"), calls("again", "c", id="b", invalid=("c",)), result("again")]
+    monkeypatch.setattr(ToolMessage, "__init__", counting)
+
+    assert write(sound) is None
+    assert made == []
+    assert shape(mended([*sound, *late]))[-5:] == ["a", "+again", "b", "+c", "t-again"]
+    assert made == ["again", "c"]
+
+
+class OwnAnswer(AIMessage):
+    """A message class of an application."""
+
+
+class OwnResult(ToolMessage):
+    """A message class of an application."""
+
+
+@pytest.mark.spec("PTC-002", "PTC-003")
+def test_messages_of_derived_classes_make_calls_and_answer_them():
+    asked = [{"name": "x", "args": {}, "id": call_id} for call_id in ("c1", "c2")]
+    asking = OwnAnswer("", id="a", tool_calls=asked)
+    history = [asking, OwnResult("found", tool_call_id="c1", id="t-c1"), human()]
+    assert shape(mended(history)) == ["a", "+c2", "t-c1", "h"]
+
+
 @pytest.mark.spec("PTC-007")
 def test_only_what_comes_behind_the_first_gap_is_written():
     history = [human(id="h1"), AIMessage("hi", id="a0"), human(id="h2"), calls("c1"), human(id="h3")]

@@ -73,6 +73,16 @@ def chat_anthropic() -> Any:
     return ChatAnthropic(model="claude-sonnet-4-5", api_key="x")
 
 
+def my_claude() -> Any:
+    """A model of a class that an application derived; its module is not the provider's."""
+    from langchain_anthropic import ChatAnthropic
+
+    class MyClaude(ChatAnthropic):
+        pass
+
+    return MyClaude(model="claude-sonnet-4-5", api_key="x")
+
+
 def request_for(model: Any, **fields: Any) -> ModelRequest[Any]:
     return ModelRequest(model=model, messages=[HumanMessage("hi")], **fields)
 
@@ -120,6 +130,10 @@ class Provider:
     def model(self) -> Any:
         return importlib.import_module(f"{self.package}.chat_models").Chat()
 
+    def derived(self) -> Any:
+        """A model of a class that an application derived; its module is not the provider's."""
+        return type("MyChat", (type(self.model()),), {"__module__": __name__})()
+
     @property
     def module(self) -> Any:
         return sys.modules[f"{self.package}.middleware.prompt_caching"]
@@ -127,6 +141,14 @@ class Provider:
     @property
     def loaded(self) -> list[str]:
         return [name for name in sys.modules if name.split(".")[0] == self.package]
+
+
+@pytest.fixture
+def remembering_nothing() -> Iterator[None]:
+    """Nothing that was found or imported before is known, and nothing of this test afterwards."""
+    forget()
+    yield
+    forget()
 
 
 @pytest.fixture
@@ -283,6 +305,33 @@ def test_a_session_that_switches_to_claude_is_cached_from_then_on():
     assert through(middleware, request_for(chat_anthropic())).model_settings == {"cache_control": EPHEMERAL}
 
 
+@pytest.mark.spec("PC-003")
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_a_class_that_derives_from_claude_is_cached_too(asynchronous: bool):
+    middleware, request = AnthropicPromptCachingMiddleware(), request_for(my_claude(), tools=[look])
+    seen = await athrough(middleware, request) if asynchronous else through(middleware, request)
+    assert seen.model_settings == {"cache_control": EPHEMERAL}
+    assert seen.tools[0].extras == {"cache_control": EPHEMERAL}
+
+
+@pytest.mark.spec("PC-008")
+@pytest.mark.parametrize("model", [chat_anthropic, my_claude])
+def test_the_real_middleware_is_made_with_an_agent_on_claude_or_a_class_derived_from_it(
+    model: Callable[[], Any], monkeypatch: pytest.MonkeyPatch, remembering_nothing: None
+):
+    from langchain_anthropic.middleware import prompt_caching
+
+    class Broken(prompt_caching.AnthropicPromptCachingMiddleware):
+        def __init__(self, **_: Any) -> None:
+            raise RuntimeError("broken")
+
+    monkeypatch.setattr(prompt_caching, "AnthropicPromptCachingMiddleware", Broken)
+    spec = anthropic_plugin.deepagents_middleware()
+    made_for(spec, fake_model())
+    with pytest.raises(RuntimeError, match="broken"):
+        made_for(spec, model())
+
+
 @pytest.mark.spec("PC-005", "ASM-101")
 async def test_other_and_bound_models_pass_through_untouched():
     middleware = AnthropicPromptCachingMiddleware()
@@ -357,7 +406,8 @@ async def test_requests_of_the_provider_go_to_its_middleware(
     assert through(middleware, foreign) is foreign
     assert provider.loaded == [], "another model imports nothing"
 
-    for model in (provider.model(), sys.modules[f"{package}.chat_models"].Derived()):
+    models = [provider.model(), sys.modules[f"{package}.chat_models"].Derived(), provider.derived()]
+    for model in models:
         request = request_for(model)
         seen = await athrough(middleware, request) if asynchronous else through(middleware, request)
         assert seen.model_settings == {"cached": True}
@@ -396,6 +446,8 @@ def test_a_broken_package_shows_when_an_agent_on_its_model_is_built(
     for _ in range(2):
         with pytest.raises(error):
             made_for(spec, provider.model())
+    with pytest.raises(error):
+        made_for(spec, provider.derived())
     made_for(spec, fake_model())
 
 

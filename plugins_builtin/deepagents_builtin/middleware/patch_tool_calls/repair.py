@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import field, frozen
 from langchain_core.messages import AIMessage, BaseMessage, RemoveMessage, ToolMessage
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 #: How the mended messages are written: only those behind the first gap, or the whole list.
 Rewrite = Literal["suffix", "all"]
@@ -38,7 +38,7 @@ class Repair:
 
 
 def find_gaps(messages: Sequence[BaseMessage]) -> Repair | None:
-    """Read a history once, forwards.
+    """Read a history once, forwards. Answers are made only for the calls that turn out to lack one.
 
     A result answers the latest AI message before it that made a call of its id; ids that a provider uses
     again are thus told apart. Calls and results without an id (``None`` or empty) can't be matched and are
@@ -51,22 +51,44 @@ def find_gaps(messages: Sequence[BaseMessage]) -> Repair | None:
         What is wrong, or ``None`` if nothing is.
     """
     open_calls: dict[str, int] = {}
-    missing: dict[int, dict[str, ToolMessage]] = {}
+    missing: dict[int, set[str]] = {}
     orphans: list[int] = []
+    kinds = _Kinds()
+    message: Any
     for index, message in enumerate(messages):
-        if isinstance(message, AIMessage):
-            if message.tool_calls or message.invalid_tool_calls:
-                answers = _answers(message)
-                open_calls.update(dict.fromkeys(answers, index))
-                missing[index] = answers
-        elif isinstance(message, ToolMessage) and message.tool_call_id:
-            asked = open_calls.pop(message.tool_call_id, None)
-            if asked is None:
-                orphans.append(index)
-            else:
-                del missing[asked][message.tool_call_id]
-    gaps = {index: tuple(answers.values()) for index, answers in missing.items() if answers}
-    return Repair(gaps, frozenset(orphans)) if gaps or orphans else None
+        kind = kinds[type(message)]
+        if kind is AIMessage:
+            calls = message.tool_calls
+            if message.invalid_tool_calls:
+                calls = [*calls, *message.invalid_tool_calls]
+            for call in calls:
+                if call_id := call.get("id"):
+                    if open_calls.get(call_id, index) != index:
+                        missing.setdefault(open_calls[call_id], set()).add(call_id)
+                    open_calls[call_id] = index
+        elif (
+            kind is ToolMessage
+            and message.tool_call_id
+            and open_calls.pop(message.tool_call_id, None) is None
+        ):
+            orphans.append(index)
+    for call_id, index in open_calls.items():
+        missing.setdefault(index, set()).add(call_id)
+    if not missing and not orphans:
+        return None
+    gaps = {index: _answers(messages[index], missing[index]) for index in sorted(missing)}
+    return Repair(gaps, frozenset(orphans))
+
+
+class _Kinds(dict[type, type | None]):
+    """Which of the two classes that matter a class of messages derives from.
+
+    Message classes have a metaclass whose ``isinstance()`` is slow, and a history has few classes.
+    """
+
+    def __missing__(self, cls: type) -> type | None:
+        self[cls] = next((kind for kind in (AIMessage, ToolMessage) if issubclass(cls, kind)), None)
+        return self[cls]
 
 
 def mending_write(messages: Sequence[BaseMessage], repair: Repair, rewrite: Rewrite) -> list[BaseMessage]:
@@ -90,16 +112,16 @@ def mending_write(messages: Sequence[BaseMessage], repair: Repair, rewrite: Rewr
     return [*(RemoveMessage(id=str(messages[index].id)) for index in touched), *mended]
 
 
-def _answers(message: AIMessage) -> dict[str, ToolMessage]:
+def _answers(message: Any, missing: Collection[str]) -> tuple[ToolMessage, ...]:
     # Valid calls first: an id that stands in both lists gets the answer of the call that could have run.
     answers: dict[str, ToolMessage] = {}
     for calls, text in ((message.tool_calls, _UNRECORDED), (message.invalid_tool_calls, _MALFORMED)):
         for call in calls:
             call_id, name = call.get("id"), call.get("name") or "unknown"
-            if call_id and call_id not in answers:
+            if call_id in missing and call_id not in answers:
                 content = text.format(name=name, id=call_id)
                 answers[call_id] = ToolMessage(content, name=name, tool_call_id=call_id, status="error")
-    return answers
+    return tuple(answers.values())
 
 
 def _mended(messages: Sequence[BaseMessage], repair: Repair, start: int) -> list[BaseMessage]:
