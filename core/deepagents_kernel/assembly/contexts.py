@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from attrs import evolve
-
+from deepagents_kernel.assembly.context import StackContext
 from deepagents_kernel.assembly.specs import ChildStack, StackKind
 from deepagents_kernel.assembly.tools import rewrite_descriptions
 from deepagents_kernel.errors import PlanTypeError, Problem
 from deepagents_kernel.profiles.lookup import ProfileRef
-
-if TYPE_CHECKING:
-    from deepagents_kernel.assembly.context import StackContext
 
 #: Resolves a model of a sub-agent spec: (model, its spec string, the profile that the registry has for it).
 ResolveModel = Callable[[Any], tuple[Any, str, ProfileRef]]
@@ -40,8 +36,13 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
     # Not parent.tools: those include what plugins gave to the parent, and they are asked about each stack.
     rewriter = parent.profile if child.tools == "rewritten" and "tools" not in spec else profile
     skills, memory = _sources(parent, child)
-    return evolve(
-        parent,
+    # Not attrs.evolve: it takes as long as all the rest of this, and every sub-agent comes by here.
+    return StackContext(
+        request=parent.request,
+        backend=parent.backend,
+        call=parent._call,
+        settings=parent._settings,
+        shared=parent._shared,
         kind=child.kind,
         name=child.name,
         path=f"{parent.path}/{child.name}",
@@ -54,7 +55,6 @@ def child_context(parent: StackContext, child: ChildStack, resolve_model: Resolv
         tools=rewrite_descriptions(raw, rewriter.profile.tool_description_overrides),
         raw_tools=raw,
         middleware=_own(spec, "middleware", ()) or (),
-        children=(),
         skills=skills,
         memory=memory,
         permissions=_own(spec, "permissions", parent.permissions),

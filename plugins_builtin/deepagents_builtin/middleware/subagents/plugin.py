@@ -89,7 +89,7 @@ def deepagents_middleware(context: StackContext) -> MiddlewareSpec | None:
 def deepagents_plan_validate(plan: AgentPlan) -> Iterator[Problem]:
     """What is kept and has no effect: keys that mean nothing, shipped sub-agents that nothing can start."""
     context = plan.main.context
-    sound = [item for item in _inline(context) if is_sound(item.value)]
+    sound = _sound(context)
     for item in sound:
         keys = unknown_keys(item.value)
         if keys:
@@ -202,10 +202,14 @@ def _inline(context: StackContext, *, shipped: bool = True) -> list[Contribution
 
 
 def _specs(context: StackContext, *, shipped: bool = True) -> list[Any]:
-    """The same, without those that are reported as problems already."""
+    return [item.value for item in _sound(context, shipped=shipped)]
 
-    def judge() -> list[Any]:
-        return [item.value for item in _inline(context, shipped=shipped) if is_sound(item.value)]
+
+def _sound(context: StackContext, *, shipped: bool = True) -> list[Contribution]:
+    """Those of :func:`_inline` that are not reported as problems already."""
+
+    def judge() -> list[Contribution]:
+        return [item for item in _inline(context, shipped=shipped) if is_sound(item.value)]
 
     return context.once((_NAME, "sound", context.path, shipped), judge)
 
