@@ -184,9 +184,12 @@ def _as_tool(tool: Any, where: str) -> Any:
 
 def _duplicates(tools: Sequence[Any], where: str, beside: Sequence[Any]) -> list[Problem]:
     taken = {_own_name(tool) for tool in beside}
+    names = [name for tool in tools if (name := _own_name(tool))]
+    if len(set(names)) == len(names) and taken.isdisjoint(names):
+        return []
     seen: set[str] = set()
     problems = []
-    for name in filter(None, map(_own_name, tools)):
+    for name in names:
         hint = "rename one of them, or drop it"
         if name in seen:
             problems.append(Problem(f"{where} has two tools named {name!r}", hint=hint))
@@ -201,6 +204,9 @@ def _duplicates(tools: Sequence[Any], where: str, beside: Sequence[Any]) -> list
 
 def _own_name(tool: Any) -> str | None:
     """The name that the model would call; a provider's own tool with only a type may stand there twice."""
+    name = getattr(tool, "name", None)
+    if isinstance(name, str) and name:
+        return name
     if isinstance(tool, Mapping) and "name" not in tool and "function" not in tool:
         return None
     return effective_name(tool)
