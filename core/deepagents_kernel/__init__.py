@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deepagents_kernel._builtin import load_table
 from deepagents_kernel._lazy import lazy_exports
 from deepagents_kernel._version import __version__ as __version__
 
@@ -91,8 +90,16 @@ _EXPORTS = {
 
 
 def _exports() -> Mapping[str, str]:
+    from deepagents_kernel._builtin import load_table
+
     own = {name: f"{__name__}.{module}:{name}" for name, module in _EXPORTS.items()}
     return {**own, **load_table().exports}
 
 
-__getattr__, __dir__ = lazy_exports(__name__, exports=_exports, absent=lambda: load_table().absent)
+def _absent() -> Mapping[str, str]:
+    from deepagents_kernel._builtin import load_table
+
+    return load_table().absent
+
+
+__getattr__, __dir__ = lazy_exports(__name__, exports=_exports, absent=_absent)

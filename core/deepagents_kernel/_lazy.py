@@ -16,8 +16,6 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from deepagents_kernel.errors import BrokenExportError, MissingExportError, nearest_hint
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -44,12 +42,11 @@ def lazy_exports(
         # Interpreter and tools probe for dunder names (``__path__``, ``__wrapped__``): answer without
         # reading tables.
         if name.startswith("__"):
-            raise MissingExportError(module_name, name)
+            msg = f"module {module_name!r} has no attribute {name!r}"
+            raise AttributeError(msg)
         known = exports()
         if name not in known:
-            missing = absent()
-            hint = nearest_hint(name, [*known, *missing])
-            raise MissingExportError(module_name, name, missing.get(name, ""), hint)
+            raise _missing(module_name, name, known, absent())
         value = _load(module_name, name, known[name])
         vars(sys.modules[module_name])[name] = value
         return value
@@ -60,10 +57,22 @@ def lazy_exports(
     return module_getattr, module_dir
 
 
+# Errors are imported when there is one: they bring attrs along, and a door costs nothing until it is used.
+
+
+def _missing(door: str, name: str, known: Mapping[str, str], absent: Mapping[str, str]) -> AttributeError:
+    from deepagents_kernel.errors import MissingExportError, nearest_hint
+
+    hint = nearest_hint(name, [*known, *absent])
+    return MissingExportError(door, name, absent.get(name, ""), hint)
+
+
 def _load(door: str, export: str, target: str) -> Any:
     module, _, attribute = target.partition(":")
     # An AttributeError would make `from door import name` say only "cannot import name", and hide what broke.
     try:
         return getattr(importlib.import_module(module), attribute)
     except AttributeError as error:
+        from deepagents_kernel.errors import BrokenExportError
+
         raise BrokenExportError(door, export, target, str(error)) from error

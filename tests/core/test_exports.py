@@ -9,6 +9,7 @@ import deepagents_kernel
 import deepagents_kernel.backends
 import deepagents_kernel.middleware
 import deepagents_kernel.profiles
+from deepagents_kernel._builtin import load_table
 
 SURFACE = [
     "AgentPlan",
@@ -91,7 +92,17 @@ def test_a_misspelt_name_gets_the_nearest():
 
 
 def test_importing_the_package_imports_nothing_heavy():
-    heavy = ["langchain", "langchain_core", "langgraph", "pydantic", "cattrs", "structlog", "click", "rich"]
+    heavy = [
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "pydantic",
+        "cattrs",
+        "structlog",
+        "click",
+        "rich",
+        "attr",
+    ]
     code = f"import sys, deepagents_kernel; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "[]"
@@ -110,5 +121,5 @@ def test_type_checkers_see_every_name():
         for alias in node.names
         if alias.asname == alias.name
     }
-    published = set(deepagents_kernel._builtin.load_table().exports)
+    published = set(load_table().exports)
     assert told == set(SURFACE) - published

@@ -7,7 +7,8 @@ import types
 import pytest
 
 from deepagents_kernel import _builtin, middleware
-from deepagents_kernel._lazy import BrokenExportError, MissingExportError, lazy_exports
+from deepagents_kernel._lazy import lazy_exports
+from deepagents_kernel.errors import BrokenExportError, MissingExportError
 
 
 @pytest.fixture
