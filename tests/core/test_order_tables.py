@@ -152,7 +152,7 @@ def test_specs_are_classified_by_their_keys(plan):
     assert any(type(entry.instance) is AsyncSubAgentMiddleware for entry in found.main.entries)
 
 
-@pytest.mark.spec("ASM-022", "ASM-023", "SKT-051")
+@pytest.mark.spec("ASM-022", "ASM-023")
 def test_a_passed_skills_middleware_takes_the_slot_with_and_without_sources(plan):
     custom = SkillsMiddleware(["/mine"])
     for options in ({}, {"skills": ["/other"]}):

@@ -1,11 +1,10 @@
 """Stacks that are alike are structured, constructed and verified once.
 
 Thirty sub-agents that differ in name, description and prompt have thirty equal stacks, often equal to that
-of the general-purpose one. Every plugin is asked
-about each of them all the same, since it may treat one differently; but where all of them give the very
-same slots (the same ``MiddlewareSpec`` objects) to a stack of the same model, profile, tools and rules, the
-outcome is that of the first one. Its instances are used again only where each slot's owner says that they
-may be (``MiddlewareSpec.shared``).
+of the general-purpose one. Every plugin is asked about each of them all the same, since it may treat one
+differently; but where all of them give the very same slots (the same ``MiddlewareSpec`` objects) to a stack
+of the same model, profile, tools and rules, the outcome is that of the first one. Its instances are used
+again only where each slot's owner says that they may be (``MiddlewareSpec.shared``).
 """
 
 from __future__ import annotations
