@@ -1,0 +1,55 @@
+"""Paths as users write them, and as they are shown to users."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def shown_path(path: Path | str) -> str:
+    """A path for a text: relative to the working directory when below it, else from ``~``, else absolute.
+
+    A relative path is shown as it is.
+    """
+    found = Path(path)
+    if not found.is_absolute():
+        return os.fspath(path)
+    working = working_directory()
+    if working is not None and _is_base(working) and found.is_relative_to(working):
+        return str(found.relative_to(working))
+    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if home.is_absolute() and _is_base(home) and found.is_relative_to(home):
+        return str("~" / found.relative_to(home))
+    return str(found)
+
+
+def absolute_path(text: Path | str, folder: Path | None = None) -> Path:
+    """The absolute path that a user means.
+
+    Neither ``..`` nor links are resolved: what a link leads to may change, and is looked up when it is used.
+
+    Args:
+        text: a path, absolute, from ``~``, or relative.
+        folder: what a relative one is relative to; ``None`` for the working directory.
+
+    Raises:
+        ValueError: there is no such home directory, or no working directory.
+    """
+    try:
+        path = Path(text).expanduser()
+        return (path if folder is None else folder / path).absolute()
+    except (RuntimeError, OSError) as error:
+        raise ValueError(getattr(error, "strerror", None) or str(error)) from error
+
+
+def working_directory() -> Path | None:
+    """The working directory; ``None`` when it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None
+
+
+def _is_base(folder: Path) -> bool:
+    # Everything is below the root: a path relative to it would not say more than the absolute one.
+    return folder != folder.parent
