@@ -31,6 +31,8 @@ class BuiltinTable:
         features: feature to the plugin that a user should enable to get it.
         scaffolding: names of middleware that a profile can't exclude.
         required: names of plugins that can be replaced and not switched off.
+        optional: names of plugins that are off until somebody enables them.
+        provides: plugin name to what it brings, for listings that import nothing.
         guard: the plugin that may fill the guard segment.
         default_backend: backend string used when the caller names none.
     """
@@ -43,6 +45,8 @@ class BuiltinTable:
     features: Mapping[str, str] = field(factory=dict)
     scaffolding: frozenset[str] = frozenset()
     required: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    provides: Mapping[str, tuple[str, ...]] = field(factory=dict)
     guard: str = ""
     default_backend: str = ""
 

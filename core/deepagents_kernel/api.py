@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any
 
+from deepagents_kernel.current import current_kernel
 from deepagents_kernel.errors import PlanTypeError, Problem
 from deepagents_kernel.kernel import Kernel
+from deepagents_kernel.shared import SharedKernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,18 +30,21 @@ if TYPE_CHECKING:
     from deepagents_kernel.profiles.harness import HarnessProfile
     from deepagents_kernel.profiles.provider import ProviderProfile
 
-_lock = threading.Lock()
-_default: Kernel | None = None
+# The frames between a caller of get_kernel() and the warning about a plugin.
+_shared = SharedKernel(lambda: Kernel.discover(stacklevel=5))
 
 
 def get_kernel() -> Kernel:
-    """The kernel that is used where none is named: the built-ins, made when it is first asked for."""
-    global _default  # noqa: PLW0603 - one cached kernel a process is the point
-    if _default is None:
-        with _lock:
-            if _default is None:
-                _default = Kernel()
-    return _default
+    """The kernel that is used where none is named.
+
+    Inside :func:`use_kernel`, and while a kernel is being built, it is that one. Otherwise it is the shared
+    kernel of the process, ``Kernel.discover()``, made when it is first asked for; threads that ask at the
+    same time get the same one.
+
+    Raises:
+        DeepAgentsError: it can't be built; the next call tries again.
+    """
+    return current_kernel() or _shared.get()
 
 
 def create_deep_agent(

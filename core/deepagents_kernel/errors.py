@@ -30,6 +30,10 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
     return f"nearest: {', '.join(names)}" if names else ""
 
 
+def _lines(text: str, hint: str) -> str:
+    return f"{text}\n  {hint}" if hint else text
+
+
 class DeepAgentsError(Exception):
     """The root of every error raised by the kernel and its built-in plugins."""
 
@@ -49,6 +53,52 @@ class PluginError(DeepAgentsError):
         self.hint = hint
         text = f"plugin {plugin!r}: {reason}"
         super().__init__(f"{text}\n  {hint}" if hint else text)
+
+
+class PluginRuleError(PluginError):
+    """A rule about which plugins are in can't be followed: unknown name, contradiction, required and off.
+
+    Attributes:
+        source: where the rule was written.
+    """
+
+    def __init__(self, plugin: str, source: str, reason: str, hint: str = "") -> None:
+        DeepAgentsError.__init__(self, _lines(f"{reason} (from {source})", hint))
+        self.plugin = plugin
+        self.reason = reason
+        self.hint = hint
+        self.source = source
+
+
+class PluginSetError(PluginError):
+    """Which plugins are in can't be settled: several are unknown, contradict each other or are missing.
+
+    Attributes:
+        errors: what is wrong, one by one.
+    """
+
+    def __init__(self, errors: Sequence[DeepAgentsError]) -> None:
+        self.errors = tuple(errors)
+        numbered = [f"  {number}. {error}" for number, error in enumerate(self.errors, 1)]
+        text = "\n".join([f"{len(self.errors)} problems with plugins", *numbered])
+        DeepAgentsError.__init__(self, text)
+        self.plugin = ", ".join(dict.fromkeys(getattr(error, "plugin", "") for error in self.errors))
+        self.reason = text
+        self.hint = ""
+
+
+class PluginFailedError(PluginError):
+    """An installed plugin failed where failures are errors: it is required, or ``strict`` is set.
+
+    Attributes:
+        origin: the distribution that it comes from, with its version.
+        source: what makes the failure an error.
+    """
+
+    def __init__(self, plugin: str, origin: str, reason: str, source: str, hint: str = "") -> None:
+        self.origin = origin
+        self.source = source
+        super().__init__(plugin, f"{reason}\n  from {origin}; an error because of {source}", hint)
 
 
 class HookError(PluginError):
@@ -254,3 +304,7 @@ class BrokenExportError(DeepAgentsError, ImportError):
 
 class PlanWarning(UserWarning):
     """A doubtful but usable part of a plan: a misspelt key, a tool name that matches nothing."""
+
+
+class PluginWarning(UserWarning):
+    """An installed plugin was left out, because it failed or does not fit; the others are there."""

@@ -72,11 +72,25 @@ def parse_backend(text: str) -> BackendAddress:
     return BackendAddress(text, scheme.strip(), unquote(path, errors="surrogateescape"), options)
 
 
+class SchemeTakenError(PluginError):
+    """Two plugins offer one backend scheme.
+
+    Attributes:
+        other: the plugin that offers it too.
+    """
+
+    def __init__(self, plugin: str, scheme: str, other: str) -> None:
+        self.other = other
+        super().__init__(
+            plugin, f"backend scheme {scheme!r} is offered by {other} too", "disable one of them"
+        )
+
+
 def backend_table(contributions: Iterable[Contribution]) -> dict[str, tuple[str, BackendSpec]]:
     """Scheme to the plugin that offers it and its spec.
 
     Raises:
-        PluginError: two plugins offer one scheme.
+        SchemeTakenError: two plugins offer one scheme.
         HookError: a plugin returned something else than a ``BackendSpec``.
     """
     table: dict[str, tuple[str, BackendSpec]] = {}
@@ -88,11 +102,7 @@ def backend_table(contributions: Iterable[Contribution]) -> dict[str, tuple[str,
         for scheme in (spec.name, *spec.schemes):
             other = table.setdefault(scheme, (item.plugin, spec))
             if other[1] is not spec:
-                raise PluginError(
-                    item.plugin,
-                    f"backend scheme {scheme!r} is offered by {other[0]} too",
-                    "disable one of them",
-                )
+                raise SchemeTakenError(item.plugin, scheme, other[0])
     return table
 
 

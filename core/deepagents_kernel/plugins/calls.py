@@ -8,7 +8,7 @@ and storing implementations.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Container, Iterator, KeysView, Mapping, ValuesView
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from deepagents_kernel.errors import Problem
     from deepagents_kernel.plugins.info import PluginRecord
+    from deepagents_kernel.plugins.registration import Registered
 
 _log = get_logger(__name__)
 
@@ -51,8 +52,9 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 class HookCalls:
     """The hooks of one kernel, callable with provenance."""
 
-    def __init__(self, manager: pluggy.PluginManager, records: Mapping[str, PluginRecord]) -> None:
-        self._manager = manager
+    def __init__(self, registered: Registered, records: Mapping[str, PluginRecord]) -> None:
+        self._registered = registered
+        self._manager = registered.manager
         self._records = records
         self._cache: dict[str, tuple[_Implementation, ...]] = {}
         self._first: dict[str, bool] = {}
@@ -107,10 +109,26 @@ class HookCalls:
                 return Contribution(implementation.plugin, value)
         return None
 
-    def observe(self, hook: str, arguments: Mapping[str, Any] = _NONE, *, newest_first: bool = False) -> None:
-        """Tell every implementation; one that raises is logged, and the next one is told."""
+    def observe(
+        self,
+        hook: str,
+        arguments: Mapping[str, Any] = _NONE,
+        *,
+        newest_first: bool = False,
+        only: Container[str] | None = None,
+    ) -> None:
+        """Tell every implementation; one that raises is logged, and the next one is told.
+
+        Args:
+            hook: its name.
+            arguments: what the specification of the hook names.
+            newest_first: tell the last plugin first.
+            only: names of the plugins to tell; ``None`` for all.
+        """
         implementations = self._implementations(hook)
         for implementation in reversed(implementations) if newest_first else implementations:
+            if only is not None and implementation.plugin not in only:
+                continue
             try:
                 self._call(implementation, hook, "", arguments, records=True)
             except Exception as error:
@@ -134,6 +152,14 @@ class HookCalls:
     def declared(self) -> list[str]:
         """Every hook that the kernel or a plugin declares, sorted."""
         return hook_names(self._manager)
+
+    def declared_by(self) -> Mapping[str, tuple[str, ...]]:
+        """Plugin name to the hooks that it declares."""
+        return self._registered.declared
+
+    def inert(self) -> Mapping[str, tuple[str, ...]]:
+        """Plugin name to the hooks that it answers and that no plugin of this kernel declares."""
+        return self._registered.inert
 
     def providers(self, hook: str) -> tuple[str, ...]:
         """Names of the plugins that implement a hook, in the order in which they are asked."""

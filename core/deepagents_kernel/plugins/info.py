@@ -13,6 +13,12 @@ if TYPE_CHECKING:
 #: ``kind.name``, lower case with hyphens, as entry points are named.
 PLUGIN_NAME = re.compile(r"^(middleware|backend|provider|harness|model|bundle)\.[a-z0-9]+(-[a-z0-9]+)*$")
 
+#: What to say about a name that is none.
+BAD_NAME_HINT = (
+    "write kind.name in lower case with hyphens, such as 'middleware.audit-log'; kinds: "
+    "middleware, backend, provider, harness, model, bundle"
+)
+
 #: Version of the hook contract; raised when a hook changes in a way that old plugins can't follow.
 HOOK_API = 1
 
@@ -59,6 +65,7 @@ class PluginRecord:
         rank: place in the built-in table; third parties all share the one behind it.
         distribution: distribution it was installed from, or an empty string for an object given in code.
         version: version of that distribution.
+        installed: whether it was found in the environment; its failures are isolated.
     """
 
     name: str
@@ -68,6 +75,7 @@ class PluginRecord:
     rank: int = 0
     distribution: str = ""
     version: str = ""
+    installed: bool = False
 
     @property
     def order(self) -> tuple[int, str]:

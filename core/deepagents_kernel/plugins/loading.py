@@ -1,53 +1,128 @@
-"""Gather the plugins of a kernel: the built-in table, and what was given in code."""
+"""Load what the catalog has chosen: built-ins, plugins in code, and installed ones, each guarded alone."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from attrs import NOTHING, fields, has
+from attrs import define, evolve, field
 
-from deepagents_kernel.errors import PluginError, nearest_hint
+from deepagents_kernel.errors import PluginError, PluginFailedError
+from deepagents_kernel.log import get_logger
+from deepagents_kernel.plugins.catalog import TAKEN, TAKEN_HINT, PluginState
 from deepagents_kernel.plugins.info import PluginRecord
 from deepagents_kernel.plugins.registration import check_plugin_name, plugin_info
 
 if TYPE_CHECKING:
     from deepagents_kernel._builtin import BuiltinTable
+    from deepagents_kernel.plugins.catalog import Catalog, CatalogRow
+    from deepagents_kernel.plugins.installed import InstalledPlugin
+
+_log = get_logger(__name__)
+
+#: Thread to the installed plugin whose code it is running while a kernel is built.
+RUNNING: dict[int, str] = {}
 
 
-def gather(
-    plugins: Iterable[Any] | Mapping[str, Any], table: BuiltinTable, disable: Iterable[str]
-) -> dict[str, PluginRecord]:
-    """Every plugin of a kernel by name, in the order in which hooks ask them.
+class PluginFailure(Exception):  # noqa: N818 - carries a failure from one place to another, is no error
+    """Installed plugins failed while a kernel was built; caught there, never seen outside.
+
+    Attributes:
+        names: the plugins.
+        error: what was raised.
+    """
+
+    def __init__(self, names: Iterable[str], error: BaseException) -> None:
+        super().__init__(str(error))
+        self.names = tuple(names)
+        self.error = error
+
+
+@define(eq=False)
+class Loaded:
+    """The plugins that were loaded, and the catalog as it stands afterwards.
+
+    Attributes:
+        catalog: rows with the outcome of loading.
+        records: what is in, by name, in the order in which hooks ask them.
+        seconds: time that each installed plugin took.
+    """
+
+    catalog: Catalog
+    records: dict[str, PluginRecord] = field(factory=dict)
+    seconds: dict[str, float] = field(factory=dict)
+
+    @contextmanager
+    def running(self, record: PluginRecord) -> Iterator[None]:
+        """Run a plugin's own code at load: timed, its output kept away from standard output.
+
+        Raises:
+            PluginFailure: an installed plugin raised. What others raise passes through.
+        """
+        if not record.installed:
+            yield
+            return
+        with self.foreign(record.name):
+            yield
+
+    @contextmanager
+    def foreign(self, name: str) -> Iterator[None]:
+        """The same for an installed plugin that has no record yet."""
+        from deepagents_kernel.plugins.quiet import third_party_output
+
+        thread, started = threading.get_ident(), time.perf_counter()
+        outer = RUNNING.get(thread)
+        RUNNING[thread] = name
+        try:
+            with third_party_output():
+                yield
+        except Exception as error:
+            raise PluginFailure([name], error) from error
+        finally:
+            if outer is None:
+                RUNNING.pop(thread, None)
+            else:
+                RUNNING[thread] = outer
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+    def fail(self, names: Iterable[str], error: BaseException) -> None:
+        """Take plugins out and note why.
+
+        Raises:
+            PluginFailedError: one of them is required, or failures are errors.
+        """
+        for name in names:
+            self.records.pop(name, None)
+            self._mark(name, error)
+
+    def _mark(self, name: str, error: BaseException) -> None:
+        position, row = next(
+            (n, row) for n, row in enumerate(self.catalog.rows) if row.name == name and row.on
+        )
+        reason, hint = failure_text(error, row)
+        failed = row.failed(reason, hint, seconds=self.seconds.get(name))
+        _log.error(
+            "plugin_failed", plugin=name, origin=row.origin, target=row.target, reason=reason, exc_info=error
+        )
+        self.catalog = self.catalog.replaced({position: failed})
+        refuse_failure(failed, self.catalog.strict, error)
+
+
+def named_plugins(plugins: Iterable[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Plugins in code with their names, sorted by name.
 
     Args:
-        plugins: plugins in code: objects whose ``PLUGIN`` has a name, ``(name, object)`` pairs, or a mapping.
-        table: the built-ins.
-        disable: names to leave out; a built-in left out is not imported.
+        plugins: objects whose ``PLUGIN`` has a name, ``(name, object)`` pairs, or a mapping.
 
     Raises:
-        PluginError: a plugin is malformed, unknown, there twice, or at odds with another.
+        PluginError: one has no name, a malformed one, or that of another.
     """
-    given = list(_named(plugins))
-    off = _disabled(disable, given, table)
-    records: dict[str, PluginRecord] = {}
-    for rank, (name, where) in enumerate(table.plugins.items()):
-        if name not in off:
-            records[name] = _record(name, _load(where), builtin=True, rank=rank)
-    for name, plugin in sorted(given, key=lambda item: item[0]):
-        if name in table.plugins or name in records:
-            hint = "give it a name of its own; to take over another plugin's slot declare replaces="
-            raise PluginError(name, "a plugin of that name is there already", hint)
-        if name not in off:
-            records[name] = _record(name, plugin, builtin=False, rank=len(table.plugins))
-    _check_relations(records)
-    return records
-
-
-def _named(plugins: Iterable[Any] | Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
-    items = plugins.items() if isinstance(plugins, Mapping) else plugins
-    for item in items:
+    found: dict[str, Any] = {}
+    for item in plugins.items() if isinstance(plugins, Mapping) else plugins:
         if isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str):
             name, plugin = item
         else:
@@ -56,14 +131,46 @@ def _named(plugins: Iterable[Any] | Mapping[str, Any]) -> Iterable[tuple[str, An
             hint = "pass (name, plugin), or give its PLUGIN a name"
             raise PluginError(f"{item!r:.60}", "it has no name", hint)
         check_plugin_name(name)
-        yield name, plugin
+        if name in found:
+            raise PluginError(name, TAKEN, TAKEN_HINT)
+        found[name] = plugin
+    return sorted(found.items())
 
 
-def _record(name: str, plugin: Any, *, builtin: bool, rank: int) -> PluginRecord:
-    return PluginRecord(name=name, plugin=plugin, info=plugin_info(name, plugin), builtin=builtin, rank=rank)
+def load(catalog: Catalog, table: BuiltinTable, given: Mapping[str, Any]) -> Loaded:
+    """Import every plugin that is on.
+
+    Args:
+        catalog: says which ones.
+        table: the built-ins.
+        given: plugins in code, by name.
+
+    Raises:
+        PluginError: a plugin in code is malformed; an installed one failed, and that is an error.
+        Exception: whatever a built-in raises.
+    """
+    loaded = Loaded(catalog)
+    ranks = {name: rank for rank, name in enumerate(table.plugins)}
+    for row in catalog.rows:
+        if not row.on:
+            refuse_failure(row, catalog.strict)
+            continue
+        if row.installed is not None:
+            _load_installed(loaded, row, row.installed, rank=len(ranks))
+            continue
+        plugin = _imported(table.plugins[row.name]) if row.builtin else given[row.name]
+        loaded.records[row.name] = PluginRecord(
+            row.name,
+            plugin,
+            plugin_info(row.name, plugin),
+            builtin=row.builtin,
+            rank=ranks[row.name] if row.builtin else len(ranks),
+        )
+    loaded.records = dict(sorted(loaded.records.items(), key=lambda item: item[1].order))
+    return loaded
 
 
-def _load(where: Any) -> Any:
+def _imported(where: Any) -> Any:
     if not isinstance(where, str):
         return where
     module, _, attribute = where.partition(":")
@@ -71,50 +178,62 @@ def _load(where: Any) -> Any:
     return getattr(loaded, attribute) if attribute else loaded
 
 
-def _disabled(
-    disable: Iterable[str], given: Sequence[tuple[str, Any]], table: BuiltinTable
-) -> frozenset[str]:
-    names = frozenset([disable] if isinstance(disable, str) else disable)
-    known = [*table.plugins, *(name for name, _ in given)]
-    # Of a built-in only its name is asked: a disabled plugin is never imported.
-    needed = {*table.required, *(name for name, plugin in given if plugin_info(name, plugin).scaffolding)}
-    for name in sorted(names):
-        if name not in known:
-            raise PluginError(name, "no plugin of that name to disable", nearest_hint(name, known))
-        if name in needed:
-            hint = "replace its middleware by name or with replaces=; hide its tools with excluded_tools"
-            raise PluginError(name, "it is scaffolding, which can be replaced and not switched off", hint)
-    return names
+def _load_installed(loaded: Loaded, row: CatalogRow, installed: InstalledPlugin, rank: int) -> None:
+    from deepagents_kernel.plugins.entry_points import load_entry_point
+    from deepagents_kernel.plugins.legacy import legacy_plugin
+
+    try:
+        with loaded.foreign(row.name):
+            plugin = load_entry_point(installed)
+            if installed.legacy:
+                plugin = legacy_plugin(installed, plugin)
+            info = plugin_info(row.name, plugin)
+    except PluginFailure as failure:
+        loaded.fail(failure.names, failure.error)
+        return
+    loaded.records[row.name] = PluginRecord(
+        row.name,
+        plugin,
+        info,
+        rank=rank,
+        distribution=row.distribution,
+        version=row.version,
+        installed=True,
+    )
 
 
-def _check_relations(records: Mapping[str, PluginRecord]) -> None:
-    owners: dict[type, str] = {}
-    for record in records.values():
-        for needed in record.info.requires:
-            if needed not in records:
-                raise PluginError(
-                    record.name, f"it requires {needed}, which is not there", nearest_hint(needed, records)
-                )
-        for other in record.info.conflicts:
-            if other in records:
-                raise PluginError(record.name, f"it can't be together with {other}", "disable one of them")
-        if record.info.settings is not None:
-            _check_settings_class(record.name, record.info.settings)
-            owner = owners.setdefault(record.info.settings, record.name)
-            if owner != record.name:
-                raise PluginError(
-                    record.name, f"its settings class is that of {owner}", "give it a class of its own"
-                )
+def failure_text(error: BaseException, row: CatalogRow) -> tuple[str, str]:
+    """Why a plugin failed, in one line, and the way out."""
+    if isinstance(error, PluginError):
+        reason, hint = error.reason, error.hint
+    else:
+        reason, hint = f"{type(error).__name__}: {error}", ""
+    if not hint:
+        # A package is broken more often than the plugin is wrong about itself.
+        package = row.distribution or row.name
+        missing = getattr(error, "name", None) if isinstance(error, ModuleNotFoundError) else None
+        hint = f"install {missing!r}, or " if missing else ""
+        hint += f"update {package}, or switch it off: deepagents-kernel plugins disable {row.name}"
+    return " ".join(reason.split())[:300], " ".join(hint.split())
 
 
-def _check_settings_class(name: str, cls: Any) -> None:
-    if not isinstance(cls, type) or not has(cls):
-        raise PluginError(
-            name, f"settings={cls!r:.60} is not an attrs class", "decorate it with @attrs.frozen"
-        )
-    for attribute in fields(cls):
-        if attribute.init and attribute.default is NOTHING:
-            reason = f"{cls.__name__}.{attribute.name} has no default"
-            raise PluginError(
-                name, reason, "settings nobody set have to come from somewhere: give it a default"
-            )
+def refuse_failure(row: CatalogRow, strict: str, error: BaseException | None = None) -> None:
+    """Raise for a plugin that failed or does not fit, where that is an error.
+
+    Raises:
+        PluginFailedError: it is required, or ``strict`` is set.
+    """
+    source = row.decision.required or strict
+    if source and row.state in (PluginState.FAILED, PluginState.INCOMPATIBLE):
+        rule = f"required ({source})" if row.decision.required else f"strict ({source})"
+        raise PluginFailedError(row.name, row.origin, row.why, rule, row.hint) from error
+
+
+def with_outcome(loaded: Loaded, provides: Mapping[str, tuple[str, ...]]) -> Catalog:
+    """The catalog with what each plugin brings and how long it took."""
+    rows = {
+        position: evolve(row, provides=provides[row.name], seconds=loaded.seconds.get(row.name))
+        for position, row in enumerate(loaded.catalog.rows)
+        if row.on and row.name in provides
+    }
+    return loaded.catalog.replaced(rows)

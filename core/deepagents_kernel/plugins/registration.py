@@ -9,17 +9,20 @@ ignored. Those are refused here, with the nearest name.
 from __future__ import annotations
 
 import inspect
+from contextlib import nullcontext
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pluggy
+from attrs import field, frozen
 
 from deepagents_kernel import hookspecs
 from deepagents_kernel.errors import PluginError, nearest_hint
-from deepagents_kernel.plugins.info import HOOK_API, PLUGIN_NAME, PluginInfo, PluginRecord
+from deepagents_kernel.plugins.info import BAD_NAME_HINT, HOOK_API, PLUGIN_NAME, PluginInfo, PluginRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
 PREFIX = "deepagents_"
 
@@ -50,26 +53,49 @@ def check_plugin_name(name: str) -> None:
         raise PluginError(
             str(name),
             "not a plugin name",
-            "write kind.name in lower case with hyphens, such as 'middleware.audit-log'; kinds: "
-            "middleware, backend, provider, harness, model, bundle",
+            BAD_NAME_HINT,
         )
 
 
-def build_manager(records: Sequence[PluginRecord]) -> pluggy.PluginManager:
+@frozen(eq=False)
+class Registered:
+    """Plugins in a manager, and what pluggy does not tell about them.
+
+    Attributes:
+        manager: holds the implementations.
+        declared: plugin name to the hooks that it declares.
+        inert: plugin name to the hooks that it answers and nobody declares; it said that this may be.
+    """
+
+    manager: pluggy.PluginManager
+    declared: Mapping[str, tuple[str, ...]] = field(factory=dict)
+    inert: Mapping[str, tuple[str, ...]] = field(factory=dict)
+
+
+def build_manager(
+    records: Sequence[PluginRecord],
+    running: Callable[[PluginRecord], AbstractContextManager[None]] = lambda _record: nullcontext(),
+) -> Registered:
     """A manager with every plugin of *records* registered.
 
     Args:
         records: in registration order.
+        running: entered around whatever may run code of a plugin.
 
     Raises:
         PluginError: a plugin can't be registered; nothing is half-registered, since the manager is dropped.
     """
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
+    declared, inert = {}, {}
     for record in records:
-        _declare(manager, record)
+        before = set(hook_names(manager))
+        with running(record):
+            _declare(manager, record)
+        declared[record.name] = tuple(name for name in hook_names(manager) if name not in before)
     for record in records:
-        _check(manager, record)
+        with running(record):
+            inert[record.name] = _check(manager, record)
     seen: dict[int, str] = {}
     for record in records:
         other = seen.setdefault(id(record.plugin), record.name)
@@ -77,8 +103,9 @@ def build_manager(records: Sequence[PluginRecord]) -> pluggy.PluginManager:
             raise PluginError(
                 record.name, f"the same object is plugin {other} already", "register it under one name"
             )
-        _register(manager, record)
-    return manager
+        with running(record):
+            _register(manager, record)
+    return Registered(manager, declared, inert)
 
 
 class _Implementations:
@@ -115,14 +142,17 @@ def _declare(manager: pluggy.PluginManager, record: PluginRecord) -> None:
             record.name, "deepagents_addhooks is a generator, which would never run", "drop the yield"
         )
     try:
-        declare(pluginmanager=manager)
+        # As of any hook, the arguments that an implementation does not use may be left out.
+        takes = inspect.signature(declare).parameters
+        declare(**({"pluginmanager": manager} if "pluginmanager" in takes else {}))
     except Exception as error:
         raise PluginError(
             record.name, f"deepagents_addhooks raised {type(error).__name__}: {error}"
         ) from error
 
 
-def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
+def _check(manager: pluggy.PluginManager, record: PluginRecord) -> tuple[str, ...]:
+    """Refuse what can't be registered; the hooks that nobody declares are returned."""
     if inspect.isclass(record.plugin):
         raise PluginError(
             record.name,
@@ -147,6 +177,7 @@ def _check(manager: pluggy.PluginManager, record: PluginRecord) -> None:
             f"it has no hook implementations (it is {record.plugin!r:.60})",
             "register a module or an object with functions that are marked with @hookimpl",
         )
+    return tuple(name for _, name, _ in found if name not in known)
 
 
 def _attribute_names(plugin: object) -> Iterable[str]:

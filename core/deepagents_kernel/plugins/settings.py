@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, fields, has, resolve_types
@@ -14,6 +15,14 @@ if TYPE_CHECKING:
     from deepagents_kernel.plugins.info import PluginRecord
 
 Values = Mapping[str, Any]
+
+#: Where a value was written: one place for all, or a function from the parts of its key to the place.
+Place = str | Callable[..., str]
+
+
+def place_of(source: Place, *key: str) -> str:
+    """Where the value under *key* was written."""
+    return source if isinstance(source, str) else source(*key)
 
 
 def settings_classes(
@@ -33,7 +42,8 @@ def apply_settings(
     *,
     classes: Mapping[str, type[Any]],
     known: Iterable[str],
-    source: str,
+    source: Place,
+    passive: Collection[str] = (),
 ) -> dict[type, Any]:
     """Settings objects with *values* laid over *base*.
 
@@ -43,6 +53,7 @@ def apply_settings(
         classes: plugin name to settings class.
         known: every plugin name, for the nearest one in an error.
         source: where the values came from, for an error.
+        passive: plugins that are off: their values are kept for later and not looked at.
 
     Raises:
         SettingsError: unknown plugin, unknown key, or a value that the class refuses.
@@ -52,61 +63,66 @@ def apply_settings(
         return result
     if not isinstance(values, Mapping):
         raise SettingsError(
-            "settings", source, f"expected plugin names with their settings, got {type(values).__name__}"
+            "settings",
+            place_of(source),
+            f"expected plugin names with their settings, got {type(values).__name__}",
         )
     for name, given in values.items():
+        if name in passive:
+            continue
         cls = _settings_class(name, classes, known, source)
         result[cls] = _structured(name, cls, given, result.get(cls), source)
     return result
 
 
 def _settings_class(
-    name: str, classes: Mapping[str, type[Any]], known: Iterable[str], source: str
+    name: str, classes: Mapping[str, type[Any]], known: Iterable[str], source: Place
 ) -> type[Any]:
     if name in classes:
         return classes[name]
     names = [*known, "kernel"]
     if name in names:
-        raise SettingsError(str(name), source, "this plugin has no settings")
+        raise SettingsError(str(name), place_of(source, name), "this plugin has no settings")
     hint = nearest_hint(str(name), names) or f"plugins with settings: {', '.join(sorted(classes))}"
-    raise SettingsError(str(name), source, "no plugin of that name", hint)
+    raise SettingsError(str(name), place_of(source, str(name)), "no plugin of that name", hint)
 
 
-def _structured(name: str, cls: type[Any], given: Any, base: Any, source: str) -> Any:
+def _structured(name: str, cls: type[Any], given: Any, base: Any, source: Place) -> Any:
     if isinstance(given, cls):
         return given
     if not isinstance(given, Mapping):
         reason = f"expected a mapping or a {cls.__name__}, got {type(given).__name__}"
-        raise SettingsError(name, source, reason)
+        raise SettingsError(name, place_of(source, name), reason)
     return structure(cls, given, name, source, base)
 
 
-def structure(cls: type[Any], given: Mapping[str, Any], name: str, source: str, base: Any = None) -> Any:
+def structure(cls: type[Any], given: Mapping[str, Any], name: str, source: Place, base: Any = None) -> Any:
     """An object of *cls* from plain values, over *base*; errors name the full path of the key.
 
     Raises:
         SettingsError: unknown key, or a value that the class refuses.
     """
     if not has(cls):
-        raise SettingsError(name, source, f"{cls.__name__} is not an attrs class")
+        raise SettingsError(name, place_of(source, name), f"{cls.__name__} is not an attrs class")
     resolve_types(cls)
     attributes = {attribute.alias: attribute for attribute in fields(cls) if attribute.init}
-    converter = make_converter(lambda kind, values: structure(kind, values, "", source))
+    converter = make_converter(lambda kind, values: structure(kind, values, "", ""))
     converted: dict[str, Any] = {}
     for key, value in given.items():
         if key not in attributes:
             hint = nearest_hint(str(key), attributes) or f"keys: {', '.join(attributes) or 'none'}"
-            raise SettingsError(_path(name, key), source, "no such setting", hint)
+            raise SettingsError(_path(name, key), place_of(source, name, str(key)), "no such setting", hint)
+        place = functools.partial(place_of, source, name, str(key))
         try:
             converted[key] = _convert(converter, value, attributes[key].type)
         except SettingsError as error:
-            raise SettingsError(_path(name, key, error.key), source, error.reason, error.hint) from error
+            raise SettingsError(_path(name, key, error.key), place(), error.reason, error.hint) from error
         except Exception as error:
-            raise _bad_value(_path(name, key), source, value, error) from error
+            raise _bad_value(_path(name, key), place(), value, error) from error
     return _built(cls, converted, name, source, base)
 
 
-def _built(cls: type[Any], converted: Mapping[str, Any], name: str, source: str, base: Any) -> Any:
+def _built(cls: type[Any], converted: Mapping[str, Any], name: str, source: Place, base: Any) -> Any:
     def build(values: Mapping[str, Any]) -> Any:
         return cls(**values) if base is None else evolve(base, **values)
 
@@ -118,8 +134,10 @@ def _built(cls: type[Any], converted: Mapping[str, Any], name: str, source: str,
             try:
                 build({key: value})
             except Exception as alone:
-                raise _bad_value(_path(name, key), source, value, alone) from alone
-        raise SettingsError(name, source, f"these values don't go together: {_reason(error)}") from error
+                raise _bad_value(_path(name, key), place_of(source, name, key), value, alone) from alone
+        raise SettingsError(
+            name, place_of(source, name), f"these values don't go together: {_reason(error)}"
+        ) from error
 
 
 def _path(*parts: Any) -> str:

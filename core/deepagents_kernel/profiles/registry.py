@@ -7,27 +7,44 @@ one consistent state without locking; what they merge is kept on the snapshot, s
 from __future__ import annotations
 
 import threading
-from functools import reduce
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from attrs import evolve, field, frozen
 
-from deepagents_kernel.errors import ProfileError, ProfileTypeError, nearest_hint
+from deepagents_kernel.errors import ProfileTypeError
 from deepagents_kernel.log import get_logger
 from deepagents_kernel.profiles.config import HarnessProfileConfig, as_harness_profile
 from deepagents_kernel.profiles.keys import check_key
 from deepagents_kernel.profiles.merging import merge_harness_profiles
+from deepagents_kernel.profiles.names import as_reported
 from deepagents_kernel.profiles.provider import ProviderProfile, merge_provider_profiles
+from deepagents_kernel.profiles.shelf import Layer, Layers, LazyProfile, Shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator
 
     from deepagents_kernel.profiles.harness import HarnessProfile
 
 _log = get_logger(__name__)
 
-Layers = tuple[str, ...]
-ProfileT = TypeVar("ProfileT")
+Kind = Literal["provider", "harness"]
+RefT = TypeVar("RefT")
+
+
+def _provider(profile: Any) -> ProviderProfile:
+    if not isinstance(profile, ProviderProfile):
+        raise ProfileTypeError(f"provider profile: expected ProviderProfile, got {type(profile).__name__}")
+    return profile
+
+
+def _providers() -> Shelf[ProviderProfile]:
+    return Shelf("provider", _provider, merge_provider_profiles)
+
+
+def _harnesses() -> Shelf[HarnessProfile]:
+    return Shelf("harness", as_harness_profile, merge_harness_profiles, as_reported)
 
 
 @frozen(eq=False)
@@ -40,39 +57,45 @@ class RegistrySnapshot:
         version: counts the changes of the registry up to this moment.
     """
 
-    providers: Mapping[str, ProviderProfile] = field(factory=dict)
-    harnesses: Mapping[str, HarnessProfile] = field(factory=dict)
+    providers: Shelf[ProviderProfile] = field(factory=_providers)
+    harnesses: Shelf[HarnessProfile] = field(factory=_harnesses)
     version: int = 0
-    _provider_cache: dict[Layers, ProviderProfile] = field(factory=dict, init=False, repr=False)
-    _harness_cache: dict[Layers, HarnessProfile] = field(factory=dict, init=False, repr=False)
+    _refs: dict[Layers, Any] = field(factory=dict, init=False, repr=False)
+
+    def shelf(self, kind: Kind) -> Shelf[Any]:
+        """The profiles of one sort."""
+        return self.providers if kind == "provider" else self.harnesses
 
     def merged_provider(self, layers: Layers) -> ProviderProfile:
         """The provider profiles under *layers* (registered keys, lowest first), merged once."""
-        found = self._provider_cache.get(layers)
-        if found is None:
-            merged = reduce(merge_provider_profiles, (self.providers[key] for key in layers))
-            found = self._provider_cache.setdefault(layers, merged)
-        return found
+        return self.providers.merged(layers)
 
     def merged_harness(self, layers: Layers) -> HarnessProfile:
         """The harness profiles under *layers* (registered keys, lowest first), merged once."""
-        found = self._harness_cache.get(layers)
+        return self.harnesses.merged(layers)
+
+    def kept(self, layers: Layers, make: Callable[[Layers], RefT]) -> RefT:
+        """What *make* answers for harness layers, asked once for this content."""
+        found = self._refs.get(layers)
         if found is None:
-            merged = reduce(merge_harness_profiles, (self.harnesses[key] for key in layers))
-            found = self._harness_cache.setdefault(layers, merged)
-        return found
+            found = self._refs.setdefault(layers, make(layers))
+        ref: RefT = found
+        return ref
 
 
 class ProfileRegistry:
     """Provider and harness profiles by key.
 
-    Registering under a key that is taken stacks the new profile on the old one. What was looked up
-    earlier is not affected by later changes.
+    Keys that differ only in the spelling of the provider are one key (``azure_openai:m`` and ``azure:m``),
+    and so are a model's name alone and behind the provider that it is inferred to have (``gpt-5.4`` and
+    ``openai:gpt-5.4``). Registering under a key that is taken stacks the new profile on the old one. What was
+    looked up earlier is not affected by later changes.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._state = RegistrySnapshot()
+        self._owner: ContextVar[str] = ContextVar("owner", default="")
 
     @property
     def version(self) -> int:
@@ -80,11 +103,11 @@ class ProfileRegistry:
         return self._state.version
 
     def provider(self, key: str) -> ProviderProfile | None:
-        """The provider profile under exactly *key*, or ``None``."""
+        """The provider profile under *key*, in any spelling of its provider, or ``None``."""
         return self._state.providers.get(key)
 
     def harness(self, key: str) -> HarnessProfile | None:
-        """The harness profile under exactly *key*, or ``None``."""
+        """The harness profile under *key*, in any spelling of its provider, or ``None``."""
         return self._state.harnesses.get(key)
 
     def provider_keys(self) -> list[str]:
@@ -95,31 +118,49 @@ class ProfileRegistry:
         """The keys of all harness profiles, sorted."""
         return sorted(self._state.harnesses)
 
-    def register_provider(self, key: str, profile: ProviderProfile) -> None:
+    def layers(self, kind: Kind, key: str) -> tuple[Layer[Any], ...]:
+        """What was registered under *key*, lowest layer first, with the plugins that did it.
+
+        Args:
+            kind: ``"provider"`` or ``"harness"``.
+            key: the key.
+        """
+        return self._state.shelf(kind).registered(key)
+
+    @contextmanager
+    def owned_by(self, owner: str) -> Iterator[None]:
+        """Registrations in this context are made by *owner*, the name of a plugin."""
+        token = self._owner.set(owner)
+        try:
+            yield
+        finally:
+            self._owner.reset(token)
+
+    def register_provider(self, key: str, profile: ProviderProfile | LazyProfile) -> None:
         """Add a provider profile, on top of the one that the key has.
 
         Args:
             key: ``provider`` or ``provider:model``.
-            profile: the profile.
+            profile: the profile, or where it is to be imported from.
 
         Raises:
             ProfileError: the key is malformed.
             ProfileTypeError: key or profile has the wrong type.
         """
-        self._put_provider(key, profile, merge=True)
+        self._put("provider", key, profile, merge=True)
 
-    def replace_provider(self, key: str, profile: ProviderProfile) -> None:
+    def replace_provider(self, key: str, profile: ProviderProfile | LazyProfile) -> None:
         """Set the provider profile of a key, whatever it had before.
 
         Args:
             key: ``provider`` or ``provider:model``.
-            profile: the profile.
+            profile: the profile, or where it is to be imported from.
 
         Raises:
             ProfileError: the key is malformed.
             ProfileTypeError: key or profile has the wrong type.
         """
-        self._put_provider(key, profile, merge=False)
+        self._put("provider", key, profile, merge=False)
 
     def unregister_provider(self, key: str) -> None:
         """Remove the provider profile of a key.
@@ -127,37 +168,35 @@ class ProfileRegistry:
         Raises:
             ProfileError: there is none; the nearest keys are named.
         """
-        with self._lock:
-            state = self._state
-            self._state = evolve(
-                state, providers=_without(state.providers, key, "provider"), version=state.version + 1
-            )
+        self._remove("provider", key)
 
-    def register_harness(self, key: str, profile: HarnessProfile | HarnessProfileConfig) -> None:
+    def register_harness(
+        self, key: str, profile: HarnessProfile | HarnessProfileConfig | LazyProfile
+    ) -> None:
         """Add a harness profile, on top of the one that the key has.
 
         Args:
             key: ``provider`` or ``provider:model``.
-            profile: the profile, in either form.
+            profile: the profile, in either form, or where it is to be imported from.
 
         Raises:
             ProfileError: the key is malformed.
             ProfileTypeError: key or profile has the wrong type.
         """
-        self._put_harness(key, profile, merge=True)
+        self._put("harness", key, profile, merge=True)
 
-    def replace_harness(self, key: str, profile: HarnessProfile | HarnessProfileConfig) -> None:
+    def replace_harness(self, key: str, profile: HarnessProfile | HarnessProfileConfig | LazyProfile) -> None:
         """Set the harness profile of a key, whatever it had before.
 
         Args:
             key: ``provider`` or ``provider:model``.
-            profile: the profile, in either form.
+            profile: the profile, in either form, or where it is to be imported from.
 
         Raises:
             ProfileError: the key is malformed.
             ProfileTypeError: key or profile has the wrong type.
         """
-        self._put_harness(key, profile, merge=False)
+        self._put("harness", key, profile, merge=False)
 
     def unregister_harness(self, key: str) -> None:
         """Remove the harness profile of a key.
@@ -165,11 +204,7 @@ class ProfileRegistry:
         Raises:
             ProfileError: there is none; the nearest keys are named.
         """
-        with self._lock:
-            state = self._state
-            self._state = evolve(
-                state, harnesses=_without(state.harnesses, key, "harness"), version=state.version + 1
-            )
+        self._remove("harness", key)
 
     def snapshot(self) -> RegistrySnapshot:
         """The present content: for a consistent lookup, and for :meth:`restore`."""
@@ -183,40 +218,25 @@ class ProfileRegistry:
         with self._lock:
             self._state = evolve(snapshot, version=self._state.version + 1)
 
-    def _put_provider(self, key: str, profile: ProviderProfile, *, merge: bool) -> None:
-        checked = check_key(key, "provider profile")
-        added = _provider(profile)
+    def _put(self, kind: Kind, key: str, given: Any, *, merge: bool) -> None:
+        checked = check_key(key, f"{kind} profile")
         with self._lock:
             state = self._state
-            below = state.providers.get(checked) if merge else None
-            merged = added if below is None else merge_provider_profiles(below, added)
-            providers = {**state.providers, checked: merged}
-            self._state = evolve(state, providers=providers, version=state.version + 1)
-        if below is not None:
-            _log.info("provider_profile_merged", key=checked)
+            shelf = state.shelf(kind)
+            merged = merge and checked in shelf
+            changed = shelf.put(checked, given, self._owner.get(), merge=merge)
+            self._state = _changed(state, kind, changed)
+        if merged:
+            _log.info(f"{kind}_profile_merged", key=checked)
 
-    def _put_harness(self, key: str, profile: HarnessProfile | HarnessProfileConfig, *, merge: bool) -> None:
-        checked = check_key(key, "harness profile")
-        added = as_harness_profile(profile)
+    def _remove(self, kind: Kind, key: str) -> None:
         with self._lock:
             state = self._state
-            below = state.harnesses.get(checked) if merge else None
-            merged = added if below is None else merge_harness_profiles(below, added)
-            harnesses = {**state.harnesses, checked: merged}
-            self._state = evolve(state, harnesses=harnesses, version=state.version + 1)
-        if below is not None:
-            _log.info("harness_profile_merged", key=checked)
+            self._state = _changed(state, kind, state.shelf(kind).without(key))
 
 
-def _provider(profile: ProviderProfile) -> ProviderProfile:
-    given: object = profile
-    if not isinstance(given, ProviderProfile):
-        raise ProfileTypeError(f"provider profile: expected ProviderProfile, got {type(given).__name__}")
-    return given
-
-
-def _without(profiles: Mapping[str, ProfileT], key: str, kind: str) -> dict[str, ProfileT]:
-    if key not in profiles:
-        hint = nearest_hint(str(key), profiles)
-        raise ProfileError(f"no {kind} profile is registered under {key!r}" + (f"\n  {hint}" if hint else ""))
-    return {name: profile for name, profile in profiles.items() if name != key}
+def _changed(state: RegistrySnapshot, kind: Kind, shelf: Shelf[Any]) -> RegistrySnapshot:
+    version = state.version + 1
+    if kind == "provider":
+        return evolve(state, providers=shelf, version=version)
+    return evolve(state, harnesses=shelf, version=version)

@@ -1,0 +1,168 @@
+"""Profiles of one sort by key, each with the registrations that it was merged from."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import reduce
+from typing import Any, Generic, TypeVar
+
+from attrs import field, frozen
+
+from deepagents_kernel.errors import ProfileError, nearest_hint
+from deepagents_kernel.profiles.names import one_spelling, read_name, undated
+
+ProfileT = TypeVar("ProfileT")
+
+#: Keys whose profiles are merged, lowest first.
+Layers = tuple[str, ...]
+#: What a key stands for: a provider in one spelling, and a model or ``None`` for all of them.
+Place = tuple[str, str | None]
+
+
+@frozen
+class LazyProfile:
+    """A profile that is imported when a model uses it for the first time.
+
+    A plugin with profiles for many models returns these, so that only what is used is loaded.
+
+    Attributes:
+        target: ``"module:attribute"`` of the profile.
+    """
+
+    target: str
+
+    def load(self) -> Any:
+        """What the target names.
+
+        Raises:
+            ProfileError: it can't be imported.
+        """
+        module, _, attribute = self.target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except Exception as error:
+            raise ProfileError(
+                f"the profile {self.target!r} can't be loaded: {type(error).__name__}: {error}"
+            ) from error
+
+
+@frozen(eq=False)
+class Layer(Generic[ProfileT]):
+    """One registration under a key.
+
+    Attributes:
+        owner: the plugin that made it; empty for the program itself.
+        given: what was registered.
+    """
+
+    owner: str
+    given: Any
+    _check: Callable[[Any], ProfileT] = field(repr=False)
+    _loaded: list[ProfileT] = field(factory=list, init=False, repr=False)
+
+    @property
+    def profile(self) -> ProfileT:
+        """The profile, imported now if it has to be."""
+        if not self._loaded:
+            given = self.given.load() if isinstance(self.given, LazyProfile) else self.given
+            self._loaded.append(self._check(given))
+        return self._loaded[0]
+
+
+@frozen(eq=False)
+class Shelf(Mapping[str, ProfileT]):
+    """Profiles of one sort; immutable, what was merged is kept.
+
+    Keys that mean the same model or provider are one key, shown as it was written first.
+
+    Attributes:
+        kind: ``"provider"`` or ``"harness"``, for texts.
+        layers: key to its registrations, lowest first.
+    """
+
+    kind: str
+    _check: Callable[[Any], ProfileT] = field(repr=False)
+    _merge: Callable[[ProfileT, ProfileT], ProfileT] = field(repr=False)
+    _spelling: Callable[[str], str] = field(default=one_spelling, repr=False)
+    layers: Mapping[str, tuple[Layer[ProfileT], ...]] = field(factory=dict)
+    _index: Mapping[Place, str] = field(factory=dict, repr=False)
+    _merged: dict[Layers, ProfileT] = field(factory=dict, init=False, repr=False)
+
+    def _place(self, key: object) -> Place:
+        parts = read_name(key)
+        return ("", None) if parts is None else (self._spelling(parts.provider), parts.model)
+
+    def _places(self, index: Mapping[Place, str], key: str) -> Mapping[Place, str]:
+        """*index* with a key more. A provider may be called like a model; its key is found as either."""
+        either = {} if ":" in key else {(self._spelling(key), None): key}
+        return {**either, **index, self._place(key): key}
+
+    def written(self, key: object) -> str | None:
+        """The key that means the same as *key*, as it was written; ``None`` if there is none."""
+        return self._index.get(self._place(key))
+
+    def find(self, provider: str, model: str | None = None) -> str | None:
+        """The key of a provider, or of one of its models: under its name, else under its name without date."""
+        spelled = self._spelling(provider)
+        if model is None:
+            return self._index.get((spelled, None))
+        return self._index.get((spelled, model)) or self._index.get((spelled, undated(model)))
+
+    def __getitem__(self, key: str) -> ProfileT:
+        written = self.written(key)
+        if written is None:
+            raise KeyError(key)
+        return self.merged((written,))
+
+    def __contains__(self, key: object) -> bool:
+        # The one of Mapping would merge, and import, to find out.
+        return self.written(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    def merged(self, keys: Layers) -> ProfileT:
+        """The profiles under *keys*, lowest first, merged once."""
+        found = self._merged.get(keys)
+        if found is None:
+            profiles = (layer.profile for key in keys for layer in self.layers[key])
+            found = self._merged.setdefault(keys, reduce(self._merge, profiles))
+        return found
+
+    def registered(self, key: str) -> tuple[Layer[ProfileT], ...]:
+        """The registrations under a key, in any spelling, lowest first; empty for none."""
+        written = self.written(key)
+        return () if written is None else self.layers[written]
+
+    def put(self, key: str, given: Any, owner: str, *, merge: bool) -> Shelf[ProfileT]:
+        """The shelf with another registration; without *merge* it is the only one of its key."""
+        layer: Layer[ProfileT] = Layer(owner, given, self._check)
+        if not isinstance(given, LazyProfile):
+            _ = layer.profile  # checked while the one who registers is there to be told
+        below = self.registered(key) if merge else ()
+        written = self.written(key) or key
+        index = self._index if written in self.layers else self._places(self._index, written)
+        return self._with({**self.layers, written: (*below, layer)}, index)
+
+    def without(self, key: str) -> Shelf[ProfileT]:
+        """The shelf without a key.
+
+        Raises:
+            ProfileError: it has none; the nearest keys are named.
+        """
+        written = self.written(key)
+        if written is None:
+            hint = nearest_hint(str(key), self.layers)
+            reason = f"no {self.kind} profile is registered under {key!r}"
+            raise ProfileError(f"{reason}\n  {hint}" if hint else reason)
+        kept = {name: layers for name, layers in self.layers.items() if name != written}
+        return self._with(kept, reduce(self._places, kept, {}))
+
+    def _with(
+        self, layers: Mapping[str, tuple[Layer[ProfileT], ...]], index: Mapping[Place, str]
+    ) -> Shelf[ProfileT]:
+        return Shelf(self.kind, self._check, self._merge, self._spelling, layers, index)
