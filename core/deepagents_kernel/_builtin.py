@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 TABLE = "deepagents_builtin:BUILTIN"
 
 
-@frozen
+@frozen(eq=False)
 class BuiltinTable:
     """What a package of built-in plugins publishes. Strings only: reading it imports nothing else.
 
@@ -35,6 +35,8 @@ class BuiltinTable:
         provides: plugin name to what it brings, for listings that import nothing.
         guard: the plugin that may fill the guard segment.
         default_backend: backend string used when the caller names none.
+        default_model: model string used, with a deprecation warning, when the caller gives no model; empty
+            for none, which makes that an error.
     """
 
     plugins: Mapping[str, Any] = field(factory=dict)
@@ -49,6 +51,7 @@ class BuiltinTable:
     provides: Mapping[str, tuple[str, ...]] = field(factory=dict)
     guard: str = ""
     default_backend: str = ""
+    default_model: str = ""
 
 
 def load_table() -> BuiltinTable:

@@ -7,7 +7,6 @@ here is a subclass of that one too. Each carries its facts as fields; the text i
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Literal
 
 from attrs import evolve, field, frozen
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
     """The names in *known* that look most like *name*, best first, at most *count* of them."""
+    # Imported when something is wrong; most runs never need it.
+    import difflib
+
     candidates = sorted({item for item in known if item})
     folded = {item.casefold(): item for item in reversed(candidates)}
     found = difflib.get_close_matches(name.casefold(), folded, n=count, cutoff=0.6)

@@ -1,6 +1,7 @@
 """Run benchmarks and print one table.
 
-python tests/benchmarks/run.py [construct|turn|planning|imports|http ...] [--rounds N] [--json FILE]
+python tests/benchmarks/run.py [imports|plugins|construct|planning|profiles|turn|http ...]
+                               [--rounds N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ os.environ["LANGSMITH_TRACING"] = "false"
 from attrs import asdict
 from measure import Row
 
-GROUPS = ("imports", "construct", "planning", "turn", "http")
+GROUPS = ("imports", "plugins", "construct", "planning", "profiles", "turn", "http")
 _LINE = "{:<10} {:<46} {:>7} {:>6} {:>15} {:>7}  {:<5} {}"
 
 

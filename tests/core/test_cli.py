@@ -19,10 +19,24 @@ from click.testing import CliRunner
 
 from deepagents_kernel import Kernel, MiddlewareSpec, Problem, Segment, hookimpl
 from deepagents_kernel.cli.app import COMMANDS, app
+from deepagents_kernel.cli.call import Call
 from deepagents_kernel.cli.codes import ExitCode
+from deepagents_kernel.cli.plugins.group import COMMANDS as PLUGINS
+from deepagents_kernel.plugins.catalog import PluginState
 from deepagents_kernel.testing.scripted import ScriptedChatModel
 
 DOCS = Path(__file__).parents[2] / "docs" / "cli.md"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path_factory, monkeypatch):
+    """Neither the configuration nor the cache of whoever runs the tests has a say in them."""
+    home = tmp_path_factory.mktemp("home")
+    home.chmod(0o755)
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    for name in [name for name in os.environ if name.startswith("DEEPAGENTS_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -64,7 +78,7 @@ def test_version_among_other_words(call):
 
 def test_a_misspelt_command_offers_the_nearest(call):
     assert "no command named 'rnu'; nearest: run" in one_line(call("rnu", "--help"))
-    assert "there are: plan, run" in one_line(call("zzzzzz"))
+    assert "there are: doctor, plan, plugins, run, settings" in one_line(call("zzzzzz"))
 
 
 def test_a_misspelt_option_is_one_line(call):
@@ -180,7 +194,8 @@ def server():
 def test_a_model_of_ones_own_server(call, workspace, server, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "unused")
     url = f"http://127.0.0.1:{server.server_port}/v1"
-    result = call("run", "x", "--model", "openai:gpt-5.4", "--base-url", url, "--workspace", workspace)
+    chat = ("-p", "no:provider.openai")  # the server speaks chat completions
+    result = call("run", "x", "--model", "openai:gpt-5.4", "--base-url", url, "--workspace", workspace, *chat)
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("served here\n")
     assert server.paths
@@ -294,7 +309,7 @@ class Models:
 
 def use_plugin(monkeypatch, plugin):
     kernel = Kernel(plugins={"model.mine": plugin})
-    monkeypatch.setattr("deepagents_kernel.api.get_kernel", lambda: kernel)
+    monkeypatch.setattr(Call, "kernel", lambda self, workspace=None: kernel)
 
 
 # Workspaces that only root could use
@@ -311,7 +326,9 @@ def shared():
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize(("mode", "code", "text"), [(0o000, 2, "can't be read"), (0o555, 0, "read-only")])
-def test_a_folder_without_rights(shared, mode, code, text):
+def test_a_folder_without_rights(shared, mode, code, text, monkeypatch):
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(shared))
     (shared / "work").mkdir()
     run = ["run", "x", "--model", "offline", "--workspace"]
     # What is imported late is imported here: the other user may not be able to read the installation.
@@ -366,7 +383,7 @@ def test_a_plugin_adds_a_command(call, monkeypatch):
 
     use_plugin(monkeypatch, Extra(greet))
     assert call("greet").stdout == "hello\n"
-    assert "greet  Say hello." in call("--help").stdout
+    assert re.search("^  greet +Say hello.$", call("--help").stdout, re.MULTILINE)
     assert "nearest: greet" in one_line(call("gret"))
 
 
@@ -418,7 +435,7 @@ def test_a_plugin_that_fails_loses_its_own_commands_only(call, monkeypatch):
             "model.c": Extra(click.Command("last", help="Three.")),
         }
     )
-    monkeypatch.setattr("deepagents_kernel.api.get_kernel", lambda: kernel)
+    monkeypatch.setattr(Call, "kernel", lambda self, workspace=None: kernel)
     result = call("--help")
     assert result.exit_code == 0
     assert "first" in result.stdout
@@ -526,27 +543,47 @@ def test_what_plan_can_do_is_one_thing_at_a_time(call, tmp_path):
 # Documentation
 
 
+HEADS = ("option", "state", "code", "event")
+
+
 def documented(heading):
     text = DOCS.read_text(encoding="utf-8")
-    section = re.search(rf"^## `?{heading}.*?$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
-    return re.findall(r"^\| `?([\w-]*\w)`? \|", section, re.MULTILINE)
+    section = re.search(rf"^## `?{heading}\b.*?$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)[1]
+    return [row for row in re.findall(r"^\| `?([\w-]*\w)`? \|", section, re.MULTILINE) if row not in HEADS]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+LEAVES = [*(name for name in COMMANDS if name != "plugins"), *(f"plugins {name}" for name in PLUGINS)]
+COMMON = ["--config", "--debug", "--help", "-p"]
+
+
+@pytest.mark.parametrize("name", [*LEAVES, "plugins", ""])
 def test_documented_options_are_the_options(name):
-    command = app.get_command(click.Context(app), name)
+    command = app
+    for part in name.split():
+        command = command.get_command(click.Context(command), part)
     options = [
         option
         for parameter in command.get_params(click.Context(command))
         if isinstance(parameter, click.Option)
         for option in (*parameter.opts, *parameter.secondary_opts)
+        if option != "--version"
     ]
-    assert sorted(row for row in documented(name) if row.startswith("--")) == sorted(options)
+    own = [row for row in documented(name) if row.startswith("-")] if name in LEAVES else []
+    assert sorted([*own, *COMMON]) == sorted(options)
+
+
+def test_documented_common_options_are_those_of_every_command():
+    assert sorted(documented("Options of every command")) == COMMON
 
 
 def test_documented_commands_are_the_commands():
-    assert re.findall(r"^## `([\w-]+)", DOCS.read_text(encoding="utf-8"), re.MULTILINE) == ["run", "plan"]
-    assert set(COMMANDS) == {"run", "plan"}
+    headings = re.findall(r"^## `([a-z ]+[a-z])", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(headings) == sorted(LEAVES)
+
+
+def test_documented_states_are_the_states():
+    rows = [row for row in documented("plugins list") if not row.startswith("-")]
+    assert rows == list(PluginState)
 
 
 def test_documented_exit_codes_are_the_exit_codes():

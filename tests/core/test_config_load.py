@@ -226,6 +226,17 @@ def test_two_files_in_one_folder_are_an_error(project):
 
 
 @pytest.mark.parametrize("text", ["[tool\n", b"\xff", "x = " + "[" * 5000])
+def test_a_pyproject_that_never_names_us_is_not_even_parsed(home, project, text):
+    (project / "pyproject.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    put(home / "code")
+    found = command()
+    assert marks(found) == [(Level.PROJECT, "code")]
+    assert ignored(found) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["# deepagents\n[tool\n", b"# deepagents \xff", "# deepagents\nx = " + "[" * 5000]
+)
 def test_a_broken_pyproject_of_somebody_else_is_passed_over(home, project, text):
     (project / "pyproject.toml").write_bytes(text if isinstance(text, bytes) else text.encode())
     put(home / "code")

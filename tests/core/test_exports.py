@@ -17,8 +17,11 @@ SURFACE = [
     "AsyncSubAgent",
     "BackendSpec",
     "BuiltinTable",
+    "Catalog",
+    "CatalogRow",
     "ChildStack",
     "CompiledSubAgent",
+    "Configuration",
     "Contribution",
     "DeepAgentState",
     "DeepAgentsError",
@@ -30,9 +33,12 @@ SURFACE = [
     "HarnessProfileConfig",
     "Kernel",
     "MiddlewareSpec",
+    "ModelFacts",
     "PlanError",
     "PluginError",
     "PluginInfo",
+    "PluginState",
+    "PluginWarning",
     "Problem",
     "PromptPart",
     "ProviderProfile",
@@ -50,6 +56,7 @@ SURFACE = [
     "make_request",
     "register_harness_profile",
     "register_provider_profile",
+    "use_kernel",
 ]
 
 

@@ -6,6 +6,7 @@ import copy
 import inspect
 
 import click
+import pytest
 import tiny
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.tools import StructuredTool
@@ -15,6 +16,7 @@ from deepagents_kernel import (
     ChildStack,
     HarnessProfile,
     MiddlewareSpec,
+    ModelFacts,
     PluginInfo,
     PromptPart,
     ProviderProfile,
@@ -84,6 +86,11 @@ class Everything:
         return [("tiny", HarnessProfile())]
 
     @hookimpl
+    def deepagents_model_facts(self):
+        self.note("model_facts")
+        return [("tiny", ModelFacts(context_tokens=9, sources=("the tests",)))]
+
+    @hookimpl
     def deepagents_resolve_model(self, spec):
         self.note(f"resolve_model {spec}")
         turns = [[("delegate", {"task": "look"})], "done"] if spec == "tiny:main" else ["seen"]
@@ -93,6 +100,19 @@ class Everything:
     def deepagents_resolve_backend(self, spec):
         self.note(f"resolve_backend {spec}")
         return BackendProtocol()
+
+    @hookimpl
+    def deepagents_agent_requested(self, request):
+        self.note(f"agent_requested for {request.model}")
+
+    @hookimpl
+    def deepagents_model_resolved(self, spec, model):
+        assert isinstance(model, ScriptedChatModel)
+        self.note(f"model_resolved {spec}")
+
+    @hookimpl
+    def deepagents_agent_planned(self, plan):
+        self.note("agent_planned", plan.main.path)
 
     @hookimpl
     def deepagents_child_stacks(self, context):
@@ -183,6 +203,9 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
     kernel = tiny.kernel([plugin])
     assert taken(plugin) == ["addhooks", "provider_profiles", "harness_profiles", "configure"]
 
+    assert kernel.model_facts("tiny:main").context_tokens == 9
+    assert taken(plugin) == ["model_facts"]
+
     request = tiny.request(
         "tiny:main",
         backend="elsewhere:x",
@@ -191,7 +214,9 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
     )
     plan = kernel.plan(request)
     assert taken(plugin) == [
+        "agent_requested for tiny:main",
         "resolve_model tiny:main",
+        "model_resolved tiny:main",
         "backends",
         "resolve_backend elsewhere:x",
         "tools @ main",
@@ -208,6 +233,7 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
         "echo general-purpose",
         "plan_modify @ main/general-purpose",
         "resolve_model tiny:scout",
+        "model_resolved tiny:scout",
         "tools @ main/scout",
         "child_stacks @ main/scout",
         "system_prompt @ main/scout",
@@ -223,6 +249,7 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
         "state_schema @ main",
         "bind @ main",
         "plan_validate @ main",
+        "agent_planned @ main",
     ]
 
     graph = kernel.compile(plan)
@@ -241,7 +268,7 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
         "token_counter @ main/scout",
     ]
 
-    monkeypatch.setattr("deepagents_kernel.api.get_kernel", lambda: kernel)
+    monkeypatch.setattr("deepagents_kernel.kernel.Kernel.discover", lambda **_: kernel)
     assert app.run(["everything"]) == 0
     assert taken(plugin) == ["cli_commands", "the command runs"]
 
@@ -264,3 +291,71 @@ def test_a_second_agent_of_the_kernel_asks_only_what_is_asked_for_each_agent():
 def taken(plugin):
     calls, plugin.calls = plugin.calls, []
     return calls
+
+
+class Watcher:
+    """An integration that only looks on."""
+
+    def __init__(self):
+        self.seen = []
+
+    @hookimpl
+    def deepagents_agent_requested(self, request):
+        self.seen.append(("requested", request.name))
+
+    @hookimpl
+    def deepagents_model_resolved(self, spec, model):
+        self.seen.append((spec, type(model).__name__))
+
+    @hookimpl
+    def deepagents_agent_planned(self, plan):
+        tools = [name for entry in plan.main.entries for name in entry_tools(entry)]
+        self.seen.append(("tools", tools, [tool.name for tool in plan.main.context.tools]))
+
+    @hookimpl
+    def deepagents_agent_compiled(self, graph):
+        self.seen.append(("built", sorted(graph.nodes)))
+
+
+def entry_tools(entry):
+    return [tool.name for tool in getattr(entry.instance, "tools", ())]
+
+
+@pytest.mark.spec("DWN-025")
+def test_an_integration_sees_an_agent_being_built_without_rebinding_anything():
+    watcher = Watcher()
+    model = tiny.plugin(deepagents_resolve_model=lambda spec: ScriptedChatModel(["done"]))
+    own = StructuredTool.from_function(lambda: "noon", name="tide", description="When the tide turns.")
+
+    class Brings(AgentMiddleware):
+        tools = [StructuredTool.from_function(lambda: "x", name="extra", description="Another one.")]
+
+    kernel = tiny.kernel({"bundle.watcher": watcher, "model.any": model})
+    kernel.create_deep_agent("any:model", [own], name="harbour", middleware=[Brings()])
+    assert watcher.seen == [
+        ("requested", "harbour"),
+        ("any:model", "ScriptedChatModel"),
+        ("tools", ["extra"], ["tide"]),
+        ("built", ["__start__", "model", "tools"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        "deepagents_agent_requested",
+        "deepagents_model_resolved",
+        "deepagents_agent_planned",
+        "deepagents_agent_compiled",
+    ],
+)
+def test_an_observer_that_raises_stops_nothing_and_is_logged(hook, caplog):
+    def observe():
+        raise RuntimeError("no ink")
+
+    model = tiny.plugin(deepagents_resolve_model=lambda spec: ScriptedChatModel(["done"]))
+    kernel = tiny.kernel({"bundle.broken": tiny.plugin(**{hook: observe}), "model.any": model})
+    assert kernel.create_deep_agent("any:model")
+    (record,) = [item for item in caplog.records if item.event == "hook_failed"]
+    assert record.fields["plugin"] == "bundle.broken"
+    assert record.fields["hook"] == hook

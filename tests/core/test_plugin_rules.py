@@ -213,6 +213,13 @@ def test_required_names_add_up_and_say_who_requires():
     assert found["middleware.plain"].required == ""
 
 
+def test_a_package_that_is_required_means_what_is_on_by_default():
+    found = decisions(source(USER, required=("deepagents-kernel",)))
+    assert found["middleware.plain"].required == "user:required.deepagents-kernel"
+    assert found["middleware.rubric"].required == ""
+    assert decisions(source(USER, required=("rubric",)))["middleware.rubric"].required
+
+
 def test_strict_is_whatever_the_innermost_source_says():
     assert rules().strict == ""
     assert rules(source(USER, strict=True)).strict == "user:strict"

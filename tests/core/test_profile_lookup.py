@@ -20,6 +20,7 @@ from deepagents_kernel.profiles.lookup import (
     provider_for_spec,
     provider_kwargs,
 )
+from deepagents_kernel.profiles.merging import merge_harness_profiles
 from deepagents_kernel.profiles.provider import ProviderProfile, apply_provider_profile, get_provider_profile
 from deepagents_kernel.profiles.registry import ProfileRegistry
 
@@ -83,7 +84,8 @@ def test_malformed_spec_has_no_profile(spec: Any) -> None:
 def test_spec_with_further_colons_and_case() -> None:
     registry = harnesses("p", "p:a:b")
     assert layers(harness_for_spec(registry, "p:a:b")) == ("p", "p:a:b")
-    assert layers(harness_for_spec(registry, "P:a:b")) == ()
+    assert layers(harness_for_spec(registry, "P:a:b")) == ("p", "p:a:b")
+    assert layers(harness_for_spec(registry, "p:A:b")) == ("p",)
 
 
 # ---- harness profiles, by instance
@@ -148,6 +150,39 @@ def test_merged_profile_is_made_once_a_version() -> None:
     assert provider_kwargs(registry, "pa:m1") == {"b": 1}
 
 
+@pytest.mark.spec("HP-039")
+@pytest.mark.parametrize("kind", ["harness", "provider"])
+def test_lookups_merge_once_a_version(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from deepagents_kernel.profiles import registry as module
+
+    merges: list[str] = []
+    for name in ("merge_harness_profiles", "merge_provider_profiles"):
+        real = getattr(module, name)
+        counted = lambda *sides, real=real, name=name: merges.append(name) or real(*sides)  # noqa: E731
+        monkeypatch.setattr(module, name, counted)
+    registry = ProfileRegistry()
+    if kind == "harness":
+        for key in ("pa", "pa:m1", "pa:m1"):
+            registry.register_harness(key, HarnessProfile(excluded_tools={key}))
+        found = [harness_for_spec(registry, "pa:m1") for _ in range(50)]
+        found += [harness_for_model(registry, fake("pa", "m1-20260101")) for _ in range(50)]
+    else:
+        for key in ("pa", "pa:m1", "pa:m1"):
+            registry.register_provider(key, ProviderProfile({key: 1}))
+        found = [provider_for_spec(registry, spec) for spec in ("pa:m1", "PA:m1-20260101") * 50]
+    assert merges == [f"merge_{kind}_profiles"] * 2
+    assert len({id(item) for item in found}) == 1
+    before = registry.version
+    if kind == "harness":
+        registry.register_harness("pb", HarnessProfile())
+        harness_for_spec(registry, "pa:m1")
+    else:
+        registry.register_provider("pb", ProviderProfile())
+        provider_for_spec(registry, "pa:m1")
+    assert registry.version == before + 1
+    assert len(merges) == 4
+
+
 @pytest.mark.spec("HP-040")
 def test_miss_is_logged_at_debug_only(caplog: pytest.LogCaptureFixture) -> None:
     registry = harnesses("pa")
@@ -193,6 +228,72 @@ def test_overlay_checks_the_type() -> None:
         overlay(EMPTY_PROFILE, {"excluded_tools": ["ls"]})
 
 
+# ---- the parts of a merged profile
+
+
+def test_the_parts_are_shown_with_the_plugins_that_registered_them() -> None:
+    registry = ProfileRegistry()
+    for owner, key in (("harness.a", "p"), ("harness.b", "p:m"), ("harness.c", "p:m")):
+        with registry.owned_by(owner):
+            registry.register_harness(key, HarnessProfile(excluded_tools={owner}))
+    registry.register_harness("p:m", HarnessProfile())
+    ref = overlay(harness_for_spec(registry, "p:m"), HarnessProfile(restored_tools={"harness.a"}))
+    assert ref.layers == ("p", "p:m", "profile=")
+    assert [part.label for part in ref.parts] == [
+        "p (plugin harness.a)",
+        "p:m (plugin harness.b)",
+        "p:m (plugin harness.c)",
+        "p:m",
+        "profile=",
+    ]
+    merged = HarnessProfile()
+    for part in ref.parts:
+        merged = merge_harness_profiles(merged, part.profile)
+    assert merged == ref.profile
+    mine = overlay(ProfileRef(HarnessProfile(excluded_tools={"x"}), "p", ("p",)), HarnessProfile())
+    assert [part.layer for part in mine.parts] == ["p", "profile="]
+
+
+@pytest.mark.spec("HP-005")
+def test_a_factory_that_fails_is_named_with_its_layer_and_its_plugin() -> None:
+    def broken() -> list[Any]:
+        raise KeyError("no token")
+
+    registry = ProfileRegistry()
+    registry.register_harness("p", HarnessProfile(extra_middleware=lambda: ()))
+    with registry.owned_by("harness.acme"):
+        registry.register_harness("p:m", HarnessProfile(extra_middleware=broken))
+    ref = overlay(harness_for_spec(registry, "p:m"), HarnessProfile(extra_middleware=lambda: ()))
+    with pytest.raises(KeyError) as caught:
+        ref.profile.materialize_extra_middleware()
+    assert caught.value.__notes__ == ["raised by the factory of the layer p:m (plugin harness.acme)"]
+
+
+@pytest.mark.spec("PP-021", "PP-022")
+@pytest.mark.parametrize("which", ["pre_init", "init_kwargs_factory"])
+@pytest.mark.parametrize("chained", [True, False])
+def test_a_provider_profile_that_fails_is_named_with_its_layer(
+    which: str, chained: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: str) -> dict[str, Any]:
+        raise RuntimeError("no credentials")
+
+    later: list[str] = []
+    registry = ProfileRegistry()
+    with registry.owned_by("provider.acme"):
+        registry.register_provider("p", ProviderProfile(**{which: broken}))
+    if chained:
+        above = ProviderProfile(pre_init=later.append, init_kwargs_factory=lambda: later.append("made") or {})
+        registry.register_provider("p:m", above)
+    with pytest.raises(RuntimeError, match="no credentials") as caught:
+        provider_kwargs(registry, "p:m")
+    assert caught.value.__notes__ == ["raised by the provider profile of the layer p (plugin provider.acme)"]
+    errors = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(errors) == chained
+    assert all(record.exc_info and record.fields["layer"] == "p (plugin provider.acme)" for record in errors)
+    assert later == (["p:m"] if chained and which == "init_kwargs_factory" else [])
+
+
 # ---- provider profiles
 
 
@@ -221,8 +322,10 @@ def test_provider_lookup(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.spec("PP-011")
-def test_provider_lookup_minds_case() -> None:
-    assert provider_for_spec(providers(p=ProviderProfile({"a": 1})), "P:m") is None
+def test_provider_lookup_minds_case_of_the_model_alone() -> None:
+    registry = providers(p__m=ProviderProfile({"a": 1}))
+    assert provider_for_spec(registry, "p:M") is None
+    assert provider_for_spec(registry, "P:m") == ProviderProfile({"a": 1})
 
 
 @pytest.mark.spec("PP-012")

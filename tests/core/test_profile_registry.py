@@ -1,10 +1,14 @@
 """The registry: keys, stacking, replacing, going back, many threads."""
 
 import logging
+import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+import tiny
 
 from deepagents_kernel.errors import ProfileError, ProfileTypeError
 from deepagents_kernel.profiles.config import HarnessProfileConfig
@@ -13,6 +17,7 @@ from deepagents_kernel.profiles.keys import check_key, split_spec
 from deepagents_kernel.profiles.lookup import harness_for_spec, provider_kwargs
 from deepagents_kernel.profiles.provider import ProviderProfile
 from deepagents_kernel.profiles.registry import ProfileRegistry
+from deepagents_kernel.profiles.shelf import LazyProfile
 
 
 def register(registry: ProfileRegistry, kind: str, key: object) -> None:
@@ -207,22 +212,166 @@ def test_no_registration_is_lost_between_threads() -> None:
 def test_registration_in_the_middle_of_another_is_not_lost(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from deepagents_kernel.profiles import registry as module
+    from deepagents_kernel.profiles.shelf import Shelf
 
-    name = f"merge_{kind}_profiles"
-    merge = getattr(module, name)
+    put = Shelf.put
     registry = ProfileRegistry()
     register(registry, kind, "p")
     rival = threading.Thread(target=register, args=(registry, kind, "rival"))
 
-    def interrupted(base: object, override: object) -> object:
-        # Without the lock the rival finishes here, and what it stored is then overwritten.
-        rival.start()
-        rival.join(0.2)
-        return merge(base, override)
+    def interrupted(shelf: object, key: str, given: object, owner: str, *, merge: bool) -> object:
+        changed = put(shelf, key, given, owner, merge=merge)
+        if key == "p":
+            # Without the lock the rival finishes here, and what it stored is then overwritten.
+            rival.start()
+            rival.join(0.2)
+        return changed
 
-    monkeypatch.setattr(module, name, interrupted)
+    monkeypatch.setattr(Shelf, "put", interrupted)
     register(registry, kind, "p")
     rival.join(10)
     assert (registry.provider_keys() or registry.harness_keys()) == ["p", "rival"]
     assert registry.version == 3
+
+
+@pytest.mark.spec("BOOT-026")
+def test_thirty_two_threads_register_and_look_up_at_once() -> None:
+    workers, each = 32, 12
+    registry = ProfileRegistry()
+    start = threading.Barrier(workers)
+    spellings = ("azure:m", "azure_openai:m", "Azure-OpenAI:m")
+
+    def work(worker: int) -> None:
+        start.wait()
+        for number in range(each):
+            name = f"w{worker}-{number}"
+            registry.register_harness(spellings[number % 3], HarnessProfile(excluded_tools={name}))
+            registry.register_provider(f"p{worker}", ProviderProfile({name: 1}))
+            ref = harness_for_spec(registry, spellings[worker % 3])
+            # One consistent state: what the reference shows is what it was merged from, one's own included.
+            assert name in ref.profile.excluded_tools
+            assert ref.profile.excluded_tools == {
+                n for part in ref.parts for n in part.profile.excluded_tools
+            }
+            assert provider_kwargs(registry, f"p{worker}:m") == {
+                f"w{worker}-{n}": 1 for n in range(number + 1)
+            }
+
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(work, range(workers)))
+    assert len(registry.harness_keys()) == 1
+    harness = registry.harness("azure:m")
+    assert harness is not None
+    assert len(harness.excluded_tools) == len(registry.layers("harness", "azure:m")) == workers * each
+    assert len(registry.provider_keys()) == workers
+    assert registry.version == 2 * workers * each
+
+
+@pytest.mark.spec("PP-005", "HP-050")
+@KINDS
+def test_a_failure_leaves_the_registry_as_it_was(kind: str) -> None:
+    registry = ProfileRegistry()
+    register(registry, kind, "p")
+    before = registry.snapshot()
+    with pytest.raises(ProfileTypeError):
+        getattr(registry, f"register_{kind}")("p", {"a": 1})
+    with pytest.raises(ProfileTypeError):
+        getattr(registry, f"replace_{kind}")("p", None)
+    with pytest.raises(ProfileError):
+        getattr(registry, f"register_{kind}")("p:", LazyProfile("x:Y"))
+    with pytest.raises(ProfileError):
+        getattr(registry, f"unregister_{kind}")("q")
+    assert registry.snapshot() is before
+    # What is imported later may fail later: nothing of it is kept, the other keys are not touched.
+    getattr(registry, f"register_{kind}")("q", LazyProfile("no_such_module:X"))
+    for _ in range(2):
+        with pytest.raises(ProfileError, match="no_such_module"):
+            getattr(registry, kind)("q")
+    assert getattr(registry, kind)("p") is not None
+    registry.restore(before)
+    assert (registry.provider_keys() or registry.harness_keys()) == ["p"]
+
+
+@pytest.mark.spec("BY-084", "HP-051")
+def test_two_vendors_of_one_model_both_stand_in_plugin_order() -> None:
+    plugins = {
+        "harness.zeta": tiny.plugin(
+            deepagents_harness_profiles=lambda: [("azure:m", HarnessProfile("zeta", excluded_tools={"z"}))]
+        ),
+        "harness.alpha": tiny.plugin(
+            deepagents_harness_profiles=lambda: [("azure_openai:m", HarnessProfile("alpha", "alpha"))]
+        ),
+    }
+    seen = []
+    for order in (plugins, dict(reversed(plugins.items()))):
+        registry = tiny.kernel(order).profiles
+        ref = harness_for_spec(registry, "azure:m")
+        seen.append((ref.profile, [part.owner for part in ref.parts], ref.layers))
+        assert [layer.owner for layer in registry.layers("harness", "azure:m")] == seen[0][1]
+    assert sorted(seen[0][1]) == ["harness.alpha", "harness.zeta"]
+    assert seen[0][0].excluded_tools == {"z"}
+    assert seen[0][0].system_prompt_suffix == "alpha"
+    assert seen[0] == seen[1]
+
+
+# ---- profiles that are imported when they are used
+
+
+@pytest.fixture
+def lazy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Name of a module with a profile of each sort, not imported yet."""
+    name = "profiles_on_demand"
+    (tmp_path / f"{name}.py").write_text(
+        "from deepagents_kernel import HarnessProfile, HarnessProfileConfig, ProviderProfile\n"
+        "PROVIDER = ProviderProfile({'a': 1})\n"
+        "HARNESS = HarnessProfile(base_system_prompt='lazy')\n"
+        "CONFIG = HarnessProfileConfig(system_prompt_suffix='configured')\n"
+        "WRONG = 3\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield name
+    sys.modules.pop(name, None)
+
+
+def test_a_lazy_profile_is_imported_when_it_is_asked_for(lazy: str) -> None:
+    registry = ProfileRegistry()
+    registry.register_harness("p:m", LazyProfile(f"{lazy}:HARNESS"))
+    registry.register_provider("p", LazyProfile(f"{lazy}:PROVIDER"))
+    assert registry.harness_keys() == ["p:m"]
+    assert harness_for_spec(registry, "q:m").profile == HarnessProfile()
+    assert harness_for_spec(registry, "p:other").profile == HarnessProfile()
+    assert lazy not in sys.modules
+    assert harness_for_spec(registry, "p:m").profile.base_system_prompt == "lazy"
+    assert registry.provider("p") == ProviderProfile({"a": 1})
+
+
+def test_lazy_and_ready_profiles_are_merged_in_the_order_of_registration(lazy: str) -> None:
+    registry = ProfileRegistry()
+    registry.register_harness("p", LazyProfile(f"{lazy}:HARNESS"))
+    registry.register_harness("p", LazyProfile(f"{lazy}:CONFIG"))
+    registry.register_harness("p", HarnessProfile(base_system_prompt="ready"))
+    merged = registry.harness("p")
+    assert merged == HarnessProfile(base_system_prompt="ready", system_prompt_suffix="configured")
+
+
+@pytest.mark.parametrize("target", ["{}:NOTHING", "no_such_module:X", "{}:WRONG"])
+def test_a_lazy_profile_that_is_none_names_its_target_or_type(lazy: str, target: str) -> None:
+    registry = ProfileRegistry()
+    registry.register_harness("p", LazyProfile(target.format(lazy)))
+    with pytest.raises(ProfileError) as caught:
+        registry.harness("p")
+    assert target.format(lazy) in str(caught.value) or "int" in str(caught.value)
+
+
+def test_each_registration_keeps_who_made_it() -> None:
+    registry = ProfileRegistry()
+    with registry.owned_by("harness.acme"):
+        registry.register_harness("p", HarnessProfile(base_system_prompt="a"))
+    registry.register_harness("p", HarnessProfile(base_system_prompt="b"))
+    found = [(layer.owner, layer.profile.base_system_prompt) for layer in registry.layers("harness", "p")]
+    assert found == [("harness.acme", "a"), ("", "b")]
+    registry.replace_harness("p", HarnessProfile())
+    assert [layer.owner for layer in registry.layers("harness", "p")] == [""]
+    registry.unregister_harness("p")
+    assert registry.layers("harness", "p") == ()

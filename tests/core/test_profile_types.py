@@ -683,13 +683,14 @@ def test_profiles_are_imported_without_langchain() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, env={"PYTHONPATH": ":".join(sys.path)})
 
 
-def test_door_exports_exactly_six_names() -> None:
+def test_door_exports_exactly_these_names() -> None:
     import deepagents_kernel.profiles as door
 
     assert sorted(door.__all__) == [
         "GeneralPurposeSubagentProfile",
         "HarnessProfile",
         "HarnessProfileConfig",
+        "LazyProfile",
         "ProviderProfile",
         "register_harness_profile",
         "register_provider_profile",

@@ -131,8 +131,8 @@ from pathlib import Path
 
 from langchain_core.tools import tool
 
-import deepagents_kernel.api as api
 from deepagents_kernel import Kernel, hookimpl
+from deepagents_kernel.cli.call import Call
 from deepagents_kernel.cli.entry import main
 from deepagents_kernel.testing.scripted import ScriptedChatModel
 
@@ -164,7 +164,7 @@ class Slow:
 
 
 kernel = Kernel(plugins={"model.slow": Slow()})
-api.get_kernel = lambda: kernel
+Call.kernel = lambda self, workspace=None: kernel
 main()
 """
 

@@ -17,44 +17,45 @@ if TYPE_CHECKING:
     from deepagents_kernel.kernel import Kernel
 
 
-def plan_agent(model: str, *, workspace: Path | None) -> AgentPlan:
+def plan_agent(kernel: Kernel, model: str, *, workspace: Path | None) -> AgentPlan:
     """The plan of the agent that a model and a workspace make.
 
     Raises:
         DeepAgentsError: the plan can't be made.
     """
-    from deepagents_kernel.api import get_kernel
-
-    return _plan(get_kernel(), model, workspace, None)
+    return _plan(kernel, model, workspace, None)
 
 
 def build_agent(
-    model: str, *, base_url: str | None, workspace: Path, system_prompt: str | None
+    kernel: Kernel, model: str, *, base_url: str | None, workspace: Path, system_prompt: str | None
 ) -> tuple[CompiledStateGraph[Any, Any, Any, Any], tuple[str, ...]]:
     """An agent, and what its plan warns about.
+
+    Args:
+        kernel: makes it. With *base_url* it gets a profile for the model, so it has to be one's own.
+        model: the model, as ``provider:name``.
+        base_url: where the model is served; ``None`` for where its provider serves it.
+        workspace: the folder to work in.
+        system_prompt: instructions that come before the agent's own.
 
     Raises:
         DeepAgentsError: it can't be built.
     """
-    from deepagents_kernel.api import get_kernel
-
     if base_url is None:
-        kernel = get_kernel()
         plan = _plan(kernel, model, workspace, system_prompt)
     else:
-        kernel, plan = _served_at(base_url, model, workspace, system_prompt)
+        plan = _served_at(kernel, base_url, model, workspace, system_prompt)
     return kernel.compile(plan), tuple(problem.describe() for problem in plan.warnings)
 
 
 def _served_at(
-    base_url: str, model: str, workspace: Path, system_prompt: str | None
-) -> tuple[Kernel, AgentPlan]:
-    """A plan in which the model is served elsewhere, and its kernel; the shared one stays as it is.
+    kernel: Kernel, base_url: str, model: str, workspace: Path, system_prompt: str | None
+) -> AgentPlan:
+    """A plan in which the model is served elsewhere.
 
     Raises:
         CommandError: nobody asked for the address while the model was made.
     """
-    from deepagents_kernel.kernel import Kernel
     from deepagents_kernel.profiles.provider import ProviderProfile
 
     asked = False
@@ -64,7 +65,6 @@ def _served_at(
         asked = True
         return {"base_url": base_url}
 
-    kernel = Kernel()
     # A malformed string can't be a key; whoever resolves it says what is wrong with it.
     with contextlib.suppress(ProfileError):
         kernel.profiles.register_provider(model, ProviderProfile(init_kwargs_factory=address))
@@ -72,7 +72,7 @@ def _served_at(
     if not asked:
         msg = f"model {model!r} takes no address, so --base-url means nothing for it; leave it out"
         raise CommandError(msg)
-    return kernel, plan
+    return plan
 
 
 def _plan(kernel: Kernel, model: str, workspace: Path | None, system_prompt: str | None) -> AgentPlan:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
-
-from rich.console import Console
-from rich.text import Text
+from typing import TYPE_CHECKING, Any, TextIO
 
 from deepagents_kernel.files.text import steers_display
 
@@ -30,6 +27,48 @@ def safe(text: str) -> str:
     return "".join(_STRANGE if char not in _KEPT and steers_display(char) else char for char in text)
 
 
+def one_line(text: str) -> str:
+    """*text* with every run of white space one blank: what others say must not break a table."""
+    return " ".join(text.split())
+
+
+class _Stream:
+    """One stream; rich is imported when it is a terminal, and costs nothing when it is not."""
+
+    def __init__(self, file: TextIO) -> None:
+        self.file = file
+        self.is_terminal = _is_terminal(file)
+        self._console: Any = None
+
+    def line(self, *parts: tuple[str, str], end: str = "\n") -> None:
+        """Write texts with their styles as one line, as long as it is."""
+        if self.is_terminal:
+            try:
+                self._styled(*parts, end=end)
+            except ImportError:
+                # An installation that lacks a package has to be able to say so.
+                pass
+            else:
+                return
+        self.file.write("".join(text for text, _ in parts) + end)
+        self.file.flush()
+
+    def _styled(self, *parts: tuple[str, str], end: str) -> None:
+        from rich.console import Console
+        from rich.text import Text
+
+        if self._console is None:
+            self._console = Console(file=self.file, highlight=False)
+        self._console.print(Text.assemble(*parts), soft_wrap=True, end=end)
+
+
+def _is_terminal(file: TextIO) -> bool:
+    try:
+        return file.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
 class Output:
     """The two streams of one call of the command.
 
@@ -38,13 +77,23 @@ class Output:
     """
 
     def __init__(self) -> None:
-        self._out = Console(file=sys.stdout, highlight=False)
-        self._err = Console(file=sys.stderr, highlight=False)
+        self._out = _Stream(sys.stdout)
+        self._err = _Stream(sys.stderr)
         self._carriage_return = ""
+
+    @property
+    def width(self) -> int | None:
+        """How many columns a line has; ``None`` when the result goes to a file or a program."""
+        if not self._out.is_terminal:
+            return None
+        # Imported only where it is needed, as what it brings along is not little: listings have to be fast.
+        import shutil
+
+        return shutil.get_terminal_size().columns
 
     def line(self, text: str, style: str = "") -> None:
         """Write a line of a result, as long as it is."""
-        self._out.print(Text(safe(text), style=style), soft_wrap=True)
+        self._out.line((safe(text), style))
 
     def part(self, text: str) -> None:
         """Write a part of a text as it is, at once."""
@@ -70,9 +119,7 @@ class Output:
 
     def traceback(self, text: str) -> None:
         """Write a traceback as Python made it."""
-        self._err.print(Text(text), soft_wrap=True, end="")
+        self._err.line((text, ""), end="")
 
     def _note(self, text: str, style: str) -> None:
-        line = Text(f"{PROGRAM}: ", style=style)
-        line.append(safe(text), style="default")
-        self._err.print(line, soft_wrap=True)
+        self._err.line((f"{PROGRAM}: ", style), (safe(text), ""))

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deepagents_kernel.cli.building import plan_agent
-from deepagents_kernel.cli.call import Call, CommandError, debug_option
+from deepagents_kernel.cli.call import Call, CommandError, common_options, trust_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.workspace import check_workspace
 
@@ -19,7 +19,8 @@ _CREATE = "create one with: deepagents-kernel plan --json > {path}"
 _NO_PLAN = "it is not a plan that this version reads, and is left as it is"
 
 
-@debug_option
+@common_options
+@trust_option
 @click.command()
 @click.option(
     "--model", metavar="SPEC", default="offline", show_default=True, help="The model, as provider:name."
@@ -52,7 +53,7 @@ def plan(
         return _compare(call, _stored(pair[0]), _stored(pair[1]))
     stored = None if check is None else _stored(check)
     folder = None if workspace is None else check_workspace(workspace)
-    planned = plan_agent(model, workspace=folder)
+    planned = plan_agent(call.kernel(folder), model, workspace=folder)
     if stored is not None:
         return _compare(call, stored, planned.to_dict())
     if as_json:

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from deepagents_kernel.cli.background import in_background
 from deepagents_kernel.cli.building import build_agent
-from deepagents_kernel.cli.call import Call, CommandError, debug_option
+from deepagents_kernel.cli.call import Call, CommandError, common_options, trust_option
 from deepagents_kernel.cli.connection import connection_failure
 from deepagents_kernel.cli.events import EventReader
 from deepagents_kernel.cli.report import CODES, JsonReport, Report, RunResult, Status, TextReport
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from langgraph.graph.state import CompiledStateGraph
 
 
-@debug_option
+@common_options
+@trust_option
 @click.command()
 @click.argument("task")
 @click.option("--workspace", metavar="DIR", help="The folder to work in; the agent sees it as /.")
@@ -60,7 +61,9 @@ def run(
     folder = check_workspace(workspace)
     if not os.access(folder, os.W_OK):
         call.output.warning(f"{workspace!r} is read-only for you: the agent can read it and write nothing")
-    agent, warnings = build_agent(model, base_url=base_url, workspace=folder, system_prompt=system_prompt)
+    agent, warnings = build_agent(
+        call.kernel(folder), model, base_url=base_url, workspace=folder, system_prompt=system_prompt
+    )
     for warning in warnings:
         call.output.warning(warning)
     report: Report = JsonReport(call.output) if as_json else TextReport(call.output)

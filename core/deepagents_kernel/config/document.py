@@ -13,21 +13,13 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from deepagents_kernel.config.errors import ConfigError
-from deepagents_kernel.config.lines import index_lines, line_of
-from deepagents_kernel.config.paths import absolute_path, shown_path
+from deepagents_kernel.config.paths import PYPROJECT, PYPROJECT_TABLE, absolute_path, shown_path
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from deepagents_kernel.config.lines import Statement
     from deepagents_kernel.config.source import Key
-
-#: Name of the file that holds nothing but configuration.
-OWN_FILE = "deepagents.toml"
-#: Name of the file in which it is one table of many.
-PYPROJECT = "pyproject.toml"
-#: That table.
-PYPROJECT_TABLE = ("tool", "deepagents")
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _POSITION = re.compile(r"\(at line (\d+), column \d+\)$")
@@ -69,19 +61,27 @@ class Document:
     @cached_property
     def index(self) -> Mapping[Key, Statement]:
         """Each key of the file with the statement that first mentions it."""
+        # Imported when a place has to be named, which is when something is wrong or explained.
+        from deepagents_kernel.config.lines import index_lines
+
         return index_lines(self.text)
 
     def where(self, key: Key) -> str:
         """``deepagents.toml:4`` for a key, or an entry of a list; an empty string for what is not there."""
-        line = line_of(self.index, (*self.prefix, *key))
+        line = self._line((*self.prefix, *key))
         return "" if line is None else f"{shown_path(self.path)}:{line}"
 
     def error(self, key: Key, reason: str, hint: str = "", *, entry: str = "") -> ConfigError:
         """The error for a key, with its line, or that of an *entry* of its list."""
         path = (*self.prefix, *key)
         places = [(*path, entry), *(path[:end] for end in range(len(path), 0, -1))]
-        line = next((found for place in places if (found := line_of(self.index, place)) is not None), None)
+        line = next((found for place in places if (found := self._line(place)) is not None), None)
         return ConfigError(str(self.path), reason, hint, key=dotted(path), line=line)
+
+    def _line(self, key: Key) -> int | None:
+        from deepagents_kernel.config.lines import line_of
+
+        return line_of(self.index, key)
 
 
 def read_document(path: Path) -> Document:

@@ -20,7 +20,7 @@ from deepagents_kernel.config.values import (
     too_deep,
 )
 from deepagents_kernel.errors import nearest
-from deepagents_kernel.plugins.info import PLUGIN_NAME
+from deepagents_kernel.plugins.names import PLUGIN_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path

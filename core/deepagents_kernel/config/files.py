@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from deepagents_kernel.config.document import Document, dotted, read_document
 from deepagents_kernel.config.expand import Expander
 from deepagents_kernel.config.paths import absolute_path, shown_path
-from deepagents_kernel.config.source import Source, Switches
+from deepagents_kernel.config.source import ConfiguredProfile, Source, Switches
+from deepagents_kernel.config.tables import table
 from deepagents_kernel.config.values import (
     FLAGS,
     LISTS,
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 
     from deepagents_kernel.config.source import Key, Level
 
-_TABLES = ("plugins", "plugin", "kernel")
+_TABLES = ("plugins", "plugin", "profiles", "kernel")
 # Refused rather than ignored: who writes them counts on them.
-_RESERVED = ("profiles", "backends", "agents", "permissions")
+_RESERVED = ("backends", "agents", "permissions")
 
 
 def read_file(path: Path, level: Level, environ: Mapping[str, str]) -> Source | None:
@@ -55,7 +56,7 @@ def source_from(document: Document, level: Level, environ: Mapping[str, str]) ->
     Raises:
         ConfigError: as :func:`read_file`.
     """
-    tables = _table(document, (), document.table)
+    tables = table(document, (), document.table)
     for name in tables:
         _check_known(document, name)
     expander = Expander(environ, document.error)
@@ -63,9 +64,10 @@ def source_from(document: Document, level: Level, environ: Mapping[str, str]) ->
         level,
         shown_path(document.path),
         document.path,
-        _switches(document, _table(document, ("plugins",), tables.get("plugins", {})), expander),
+        _switches(document, table(document, ("plugins",), tables.get("plugins", {})), expander),
         _settings(document, tables, expander),
         expander.used,
+        _profiles(document, tables, expander),
         locate=document.where,
     )
 
@@ -78,29 +80,17 @@ def _check_known(document: Document, name: str) -> None:
         raise document.error((name,), "there is no such table", hint)
 
 
-def _table(document: Document, key: Key, value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        hint = f"write [{dotted((*document.prefix, *key))}] on a line of its own, and its keys below"
-        raise document.error(key, f"expected a table, got {_kind(value)}", hint)
-    return value
-
-
-def _kind(value: Any) -> str:
-    # What it is, and not what it says: it may be a secret.
-    return "text" if isinstance(value, str) else "a list" if isinstance(value, list) else "a single value"
-
-
 # -- [plugins] ---------------------------------------------------------------------------------------------
 
 
-def _switches(document: Document, table: Mapping[str, Any], expander: Expander) -> Switches:
-    for name, value in table.items():
+def _switches(document: Document, said: Mapping[str, Any], expander: Expander) -> Switches:
+    for name, value in said.items():
         if name not in SWITCH_KEYS:
             raise _unknown_switch(document, name, value)
-    given: dict[str, Any] = {name: _names(document, name, table[name]) for name in LISTS if name in table}
-    given |= {name: _flag(document, name, table[name]) for name in FLAGS if name in table}
-    if "lock" in table:
-        given["lock"] = _lock(document, table["lock"], expander)
+    given: dict[str, Any] = {name: _names(document, name, said[name]) for name in LISTS if name in said}
+    given |= {name: _flag(document, name, said[name]) for name in FLAGS if name in said}
+    if "lock" in said:
+        given["lock"] = _lock(document, said["lock"], expander)
     return Switches(**given)
 
 
@@ -161,12 +151,12 @@ def _lock(document: Document, value: Any, expander: Expander) -> Path | bool:
 def _settings(
     document: Document, tables: Mapping[str, Any], expander: Expander
 ) -> dict[str, Mapping[str, Any]]:
-    plugins = _table(document, ("plugin",), tables.get("plugin", {}))
+    plugins = table(document, ("plugin",), tables.get("plugin", {}))
     given: dict[str, tuple[Key, Any]] = {name: (("plugin", name), value) for name, value in plugins.items()}
     for name, (key, value) in given.items():
         _check_plugin(document, name, key, value)
     if "kernel" in tables:
-        given["kernel"] = (("kernel",), _table(document, ("kernel",), tables["kernel"]))
+        given["kernel"] = (("kernel",), table(document, ("kernel",), tables["kernel"]))
     return {name: _expanded(document, key, value, expander) for name, (key, value) in given.items()}
 
 
@@ -181,7 +171,7 @@ def _check_plugin(document: Document, name: str, key: Key, value: Any) -> None:
         raise document.error(key, "there is no such plugin", hint)
     if fault := name_fault(name):
         raise document.error(key, fault, "write the name without blanks")
-    _table(document, key, value)
+    table(document, key, value)
 
 
 def _unquoted(document: Document, kind: str, key: Key, value: Any) -> Exception:
@@ -201,3 +191,17 @@ def _expanded(document: Document, key: Key, value: Any, expander: Expander) -> M
         raise document.error(key, "values are nested too deeply")
     expanded: Mapping[str, Any] = expander.value(value, key)
     return expanded
+
+
+# -- profiles ----------------------------------------------------------------------------------------------
+
+
+def _profiles(
+    document: Document, tables: Mapping[str, Any], expander: Expander
+) -> tuple[ConfiguredProfile, ...]:
+    if "profiles" not in tables:
+        return ()
+    # Imported for files that have profiles: reading configuration has to be fast.
+    from deepagents_kernel.config.profiles import read_profiles
+
+    return read_profiles(document, tables["profiles"], expander)

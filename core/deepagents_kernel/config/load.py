@@ -6,11 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deepagents_kernel.config.document import OWN_FILE, PYPROJECT_TABLE, Document, read_document
 from deepagents_kernel.config.environment import CONFIG_VARIABLE, LABEL, environment_source
 from deepagents_kernel.config.errors import ConfigError
-from deepagents_kernel.config.files import source_from
-from deepagents_kernel.config.paths import absolute_path
+from deepagents_kernel.config.paths import OWN_FILE, PYPROJECT_TABLE, absolute_path
 from deepagents_kernel.config.search import Search, is_same, is_there
 from deepagents_kernel.config.source import Configuration, Level, Source, Switches
 from deepagents_kernel.errors import nearest_hint
@@ -18,6 +16,7 @@ from deepagents_kernel.errors import nearest_hint
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from deepagents_kernel.config.document import Document
     from deepagents_kernel.config.source import IgnoredFile, Key
 
 
@@ -42,7 +41,7 @@ def load_for_library(config: Path | str | None, environ: Mapping[str, str]) -> C
         ConfigError: the file or a variable can't be read, or says what it can't say.
     """
     named = _named(config, "config", environ)
-    files = [] if named is None else [source_from(named, Level.PROJECT, environ)]
+    files = [] if named is None else [_source(named, Level.PROJECT, environ)]
     return Configuration((*files, environment_source(environ)))
 
 
@@ -72,9 +71,9 @@ def load_for_command(
     project, ignored = _project(own, directory, None if trust_workspace else workspace, config, environ)
     sources = []
     if is_there(own):
-        sources.append(source_from(read_document(own), Level.USER, environ))
+        sources.append(_source(_document(own), Level.USER, environ))
     if project is not None:
-        sources.append(source_from(project, Level.PROJECT, environ))
+        sources.append(_source(project, Level.PROJECT, environ))
     sources.append(environment_source(environ))
     if single:
         sources.append(_command_line(single))
@@ -89,6 +88,21 @@ def _project(
         return None if is_same(named.path, own) else named, ()
     search = Search(own, None if fence is None else Path(os.path.realpath(fence)))
     return search.nearest(directory), tuple(search.ignored)
+
+
+# Both are imported when there is a file: without one, reading configuration costs next to nothing.
+
+
+def _document(path: Path) -> Document:
+    from deepagents_kernel.config.document import read_document
+
+    return read_document(path)
+
+
+def _source(document: Document, level: Level, environ: Mapping[str, str]) -> Source:
+    from deepagents_kernel.config.files import source_from
+
+    return source_from(document, level, environ)
 
 
 def _named(config: Path | str | None, argument: str, environ: Mapping[str, str]) -> Document | None:
@@ -109,7 +123,7 @@ def _named(config: Path | str | None, argument: str, environ: Mapping[str, str])
     if not is_there(path):
         hint = "; ".join(part for part in (f"{origin} names it", _sibling(path)) if part)
         raise ConfigError(str(path), "there is no such file", hint)
-    document = read_document(path)
+    document = _document(path)
     if document.table is None:
         raise ConfigError(
             str(path), f"there is no table [{'.'.join(PYPROJECT_TABLE)}] in it", f"{origin} names it"

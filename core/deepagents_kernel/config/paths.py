@@ -5,6 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+#: Name of the file that holds nothing but configuration.
+OWN_FILE = "deepagents.toml"
+#: Name of the file in which it is one table of many.
+PYPROJECT = "pyproject.toml"
+#: That table.
+PYPROJECT_TABLE = ("tool", "deepagents")
+
 
 def shown_path(path: Path | str) -> str:
     """A path for a text: relative to the working directory when below it, else from ``~``, else absolute.

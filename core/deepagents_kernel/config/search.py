@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
-from deepagents_kernel.config.document import OWN_FILE, PYPROJECT, PYPROJECT_TABLE, Document, read_document
 from deepagents_kernel.config.errors import ConfigError
-from deepagents_kernel.config.paths import shown_path
+from deepagents_kernel.config.paths import OWN_FILE, PYPROJECT, PYPROJECT_TABLE, shown_path
 from deepagents_kernel.config.source import IgnoredFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from deepagents_kernel.config.document import Document
 
 _IN_WORKSPACE = "it lies in the workspace, where an agent may have written it; --trust-workspace has it read"
 _NOT_YOURS = (
@@ -75,8 +76,10 @@ class Search:
             if _has_table(path):
                 self.ignored.append(IgnoredFile(path, reason))
             return None
+        if path.name != OWN_FILE and not _speaks_of_us(path):
+            return None
         try:
-            document = read_document(path)
+            document = _document(path)
         except ConfigError as error:
             if path.name == OWN_FILE or _mentions_us(path):
                 raise
@@ -114,9 +117,17 @@ def _has_table(path: Path) -> bool:
     if path.name == OWN_FILE:
         return True
     try:
-        return read_document(path).table is not None
+        return _document(path).table is not None
     except ConfigError:
         return _mentions_us(path)
+
+
+def _speaks_of_us(path: Path) -> bool:
+    """Whether our table may be in a file: without its name it is not, and parsing is spared."""
+    try:
+        return PYPROJECT_TABLE[-1].encode() in path.read_bytes()
+    except OSError:
+        return True
 
 
 def _mentions_us(path: Path) -> bool:
@@ -135,6 +146,13 @@ def _is_planted(path: Path) -> bool:
         return bool(shared) and path.lstat().st_uid not in (0, os.getuid())
     except OSError:
         return False
+
+
+def _document(path: Path) -> Document:
+    # Imported when there is a file: without one, reading configuration costs next to nothing.
+    from deepagents_kernel.config.document import read_document
+
+    return read_document(path)
 
 
 def _both(own: Path, pyproject: Document) -> ConfigError:

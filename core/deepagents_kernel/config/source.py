@@ -58,6 +58,21 @@ class Switches:
     single: tuple[tuple[str, bool], ...] = ()
 
 
+@frozen(eq=False)
+class ConfiguredProfile:
+    """A profile that a file states.
+
+    Attributes:
+        kind: ``"harness"`` or ``"provider"``.
+        key: the registry key: ``provider`` or ``provider:model``.
+        profile: the ``HarnessProfileConfig`` or ``ProviderProfile``; may hold secrets.
+    """
+
+    kind: str
+    key: str
+    profile: Any = field(repr=False)
+
+
 def _nowhere(_key: Key) -> str:
     return ""
 
@@ -73,6 +88,7 @@ class Source:
         switches: its ``[plugins]`` table.
         settings: plugin name, or ``"kernel"``, to the values that it gives; variables are expanded already.
         expanded: key to the names of the variables that its value was expanded from.
+        profiles: its ``[profiles]`` table, in the order of the file.
     """
 
     level: Level
@@ -81,6 +97,7 @@ class Source:
     switches: Switches = field(factory=Switches)
     settings: Mapping[str, Mapping[str, Any]] = field(factory=dict)
     expanded: Mapping[Key, tuple[str, ...]] = field(factory=dict)
+    profiles: tuple[ConfiguredProfile, ...] = ()
     _locate: Callable[[Key], str] = field(default=_nowhere, kw_only=True, repr=False)
 
     def where(self, *key: str) -> str:
@@ -92,7 +109,7 @@ class Source:
         return self._locate(key) or self.label
 
 
-@frozen
+@frozen(eq=False)
 class IgnoredFile:
     """A configuration file that was found and not read.
 

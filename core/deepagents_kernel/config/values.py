@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from deepagents_kernel.plugins.info import PLUGIN_NAME
+from deepagents_kernel.plugins.names import PLUGIN_NAME
 
 #: Keys of ``[plugins]`` that hold a list of names.
 LISTS = ("enable", "disable", "allow", "required")

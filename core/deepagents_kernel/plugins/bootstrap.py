@@ -25,6 +25,7 @@ from deepagents_kernel.profiles.registry import ProfileRegistry
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
+    from deepagents_kernel.config.source import Configuration
     from deepagents_kernel.contracts.backend_spec import BackendSpec
     from deepagents_kernel.plugins.catalog import Catalog
     from deepagents_kernel.plugins.effective import SettingsLayer
@@ -45,7 +46,7 @@ class Parts:
         calls: their hooks.
         classes: plugin name to settings class.
         settings: settings class to object, for the settings that somebody gave.
-        profiles: their profiles, and what the program registered.
+        profiles: their profiles, those of the configuration, and what the program registered.
         backends: scheme to plugin and spec; ``None`` until somebody asks.
     """
 
@@ -119,6 +120,7 @@ def _assemble(
     parts.backends = None
     parts.profiles = ProfileRegistry()
     register_profiles(parts.calls, parts.profiles, loaded)
+    register_configured(kernel.configuration, parts.profiles)
     if any(parts.records[name].installed for name in parts.calls.providers("deepagents_backends")):
         # Otherwise they are collected when somebody asks; an installed plugin is to fail here and not there.
         parts.backends = collect_backends(parts.calls, loaded)
@@ -166,6 +168,17 @@ def register_profiles(calls: HookCalls, registry: ProfileRegistry, loaded: Loade
                         reason = f"returned {value!r:.60}; a list of (key, profile) pairs is expected"
                         raise HookError(plugin, hook, "", reason)
                     register(*value)
+
+
+def register_configured(configuration: Configuration, registry: ProfileRegistry) -> None:
+    """Register the profiles of configuration files, above those of plugins, under the place of each."""
+    for source in configuration.sources:
+        for row in source.profiles:
+            register: Callable[..., None] = (
+                registry.register_harness if row.kind == "harness" else registry.register_provider
+            )
+            with registry.owned_by(source.where("profiles", row.kind, row.key)):
+                register(row.key, row.profile)
 
 
 def collect_backends(calls: HookCalls, loaded: Loaded) -> dict[str, tuple[str, BackendSpec]]:

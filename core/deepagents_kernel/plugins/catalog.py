@@ -9,7 +9,7 @@ from attrs import evolve, field, frozen
 
 from deepagents_kernel._version import __version__
 from deepagents_kernel.errors import PluginError, PluginRuleError, nearest_hint
-from deepagents_kernel.plugins.info import BAD_NAME_HINT, PLUGIN_NAME
+from deepagents_kernel.plugins.names import BAD_NAME_HINT, PLUGIN_NAME
 from deepagents_kernel.plugins.rules import Decision, Default, apply_rules
 from deepagents_kernel.plugins.selectors import SEE, Candidate
 
@@ -48,7 +48,7 @@ class PluginState(enum.StrEnum):
     FAILED = "failed"
 
 
-@frozen
+@frozen(eq=False)
 class CatalogRow:
     """One plugin, in or not.
 
@@ -100,7 +100,7 @@ class CatalogRow:
         return evolve(self, state=PluginState.FAILED, why=reason, hint=hint, provides=(), seconds=known)
 
 
-@frozen
+@frozen(eq=False)
 class Catalog:
     """Every plugin that is known.
 
@@ -283,7 +283,6 @@ def _fitting(
     row: CatalogRow, installed: InstalledPlugin, locks: Sequence[Lock], reader: RecordReader | None
 ) -> CatalogRow:
     """An installed plugin that is on, after the checks that need no import."""
-    from deepagents_kernel.plugins.lockfile import difference
     from deepagents_kernel.plugins.requirements import refusal
 
     if not PLUGIN_NAME.match(row.name):
@@ -293,6 +292,8 @@ def _fitting(
         reason, hint = refused
         return evolve(row, state=PluginState.INCOMPATIBLE, why=reason, hint=hint)
     for lock in locks:
+        from deepagents_kernel.plugins.lockfile import difference
+
         changed = difference(installed, lock, reader)
         if changed:
             hint = f"if the change is meant: {KERNEL} plugins lock"

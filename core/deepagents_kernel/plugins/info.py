@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from deepagents_kernel.plugins.names import BAD_NAME_HINT, PLUGIN_NAME
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-#: ``kind.name``, lower case with hyphens, as entry points are named.
-PLUGIN_NAME = re.compile(r"^(middleware|backend|provider|harness|model|bundle)\.[a-z0-9]+(-[a-z0-9]+)*$")
-
-#: What to say about a name that is none.
-BAD_NAME_HINT = (
-    "write kind.name in lower case with hyphens, such as 'middleware.audit-log'; kinds: "
-    "middleware, backend, provider, harness, model, bundle"
-)
+__all__ = ["BAD_NAME_HINT", "HOOK_API", "PLUGIN_NAME", "PluginInfo", "PluginRecord"]
 
 #: Version of the hook contract; raised when a hook changes in a way that old plugins can't follow.
 HOOK_API = 1

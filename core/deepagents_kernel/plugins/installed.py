@@ -120,7 +120,7 @@ def normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Notes:
     """Takes down what is wrong with one distribution."""
 

@@ -49,11 +49,12 @@ class LoadResult:
 
 def cache_path() -> Path:
     """The file, one for each environment."""
-    import hashlib
+    import zlib
 
     import platformdirs
 
-    environment = hashlib.sha256(os.fsencode(sys.prefix)).hexdigest()[:16]
+    # Only to tell environments apart: what is in the file counts for the same distribution and version alone.
+    environment = f"{zlib.crc32(os.fsencode(sys.prefix)):08x}"
     return platformdirs.user_cache_path("deepagents-kernel") / f"loads-{environment}.json"
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from packaging.requirements import Requirement
-    from packaging.specifiers import Specifier
+    from packaging.specifiers import Specifier, SpecifierSet
     from packaging.version import Version
 
 _KERNEL = "deepagents-kernel"
+
+#: A requirement as nearly all are: no extra, no marker, no address.
+_PLAIN = re.compile(r"\s*(?P<name>[A-Za-z0-9][\w.-]*?)\s*\(?(?P<specifiers>[<>=!~][^;@\[\]()]*)\)?\s*")
 
 _EITHER_WAY = "upgrade the kernel, or install a version of the package that fits"
 _UPGRADE_KERNEL = f"upgrade the kernel: pip install -U {_KERNEL}"
@@ -40,23 +45,50 @@ def refusal(requirements: Iterable[str], kernel_version: str) -> tuple[str, str]
 
 
 def _refusal(text: str, kernel_version: str) -> tuple[str, str] | None:
+    plain = _PLAIN.fullmatch(text)
+    if plain is not None and _is_kernel(plain["name"]):
+        try:
+            return _unmet(_specifiers(plain["specifiers"]), kernel_version)
+        except ValueError:
+            # Whoever reads it in full says what is wrong with it.
+            pass
+    return _read_in_full(text, kernel_version)
+
+
+@functools.cache
+def _specifiers(text: str) -> SpecifierSet:
+    """Specifiers by themselves: reading whole requirements costs a listing three times as much to import."""
+    from packaging.specifiers import SpecifierSet
+
+    return SpecifierSet(text)
+
+
+def _is_kernel(name: str) -> bool:
+    return re.sub(r"[-_.]+", "-", name).lower() == _KERNEL
+
+
+def _read_in_full(text: str, kernel_version: str) -> tuple[str, str] | None:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
     from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
-    from packaging.version import Version
 
     try:
         requirement = Requirement(text)
-        if canonicalize_name(requirement.name) != _KERNEL or not _applies(requirement):
+        if not _is_kernel(requirement.name) or not _applies(requirement):
             return None
     except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName) as error:
         what = str(error).partition("\n")[0]
         return f"its requirement {text!r} can't be read: {what}", _BROKEN
+    return _unmet(requirement.specifier, kernel_version)
+
+
+def _unmet(specifiers: SpecifierSet, kernel_version: str) -> tuple[str, str] | None:
+    from packaging.version import Version
+
     kernel = Version(kernel_version)
-    failing = [item for item in requirement.specifier if not item.contains(kernel, prereleases=True)]
+    failing = [item for item in specifiers if not item.contains(kernel, prereleases=True)]
     if not failing:
         return None
-    return f"needs {_KERNEL}{requirement.specifier}, this is {kernel_version}", _way_out(failing, kernel)
+    return f"needs {_KERNEL}{specifiers}, this is {kernel_version}", _way_out(failing, kernel)
 
 
 def _applies(requirement: Requirement) -> bool:

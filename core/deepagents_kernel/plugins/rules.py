@@ -26,7 +26,7 @@ Word = Literal["on", "off", "blocked"]
 SCAFFOLDING_HINT = "replace its middleware by name or with replaces=; hide its tools with excluded_tools"
 
 
-@frozen
+@frozen(eq=False)
 class Step:
     """One word that was said about a plugin.
 
@@ -41,7 +41,7 @@ class Step:
     text: str
 
 
-@frozen
+@frozen(eq=False)
 class Decision:
     """Whether a plugin is on.
 
@@ -65,7 +65,7 @@ class Decision:
         return any(step.word == "blocked" for step in self.steps)
 
 
-@frozen
+@frozen(eq=False)
 class Rules:
     """The outcome for every plugin, and what is wrong with the rules.
 
@@ -84,7 +84,7 @@ class Rules:
     strict: str = ""
 
 
-@frozen
+@frozen(eq=False)
 class Default:
     """What holds for a plugin that nobody names.
 
@@ -99,7 +99,7 @@ class Default:
     exempt: bool = False
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Said:
     on: bool
     wide: bool
@@ -107,7 +107,7 @@ class _Said:
     text: str
 
 
-@frozen
+@frozen(eq=False, repr=False)
 class _Reader:
     """Turns the names of the sources into positions, and notes those that lead nowhere."""
 
@@ -149,7 +149,7 @@ def apply_rules(
     spoken = [_spoken(reader, source, heard) for source in configuration.sources]
     allowed = [list(_guard(reader, source, "allow", guarded)) for source in _having(configuration, "allow")]
     allow_where = [source.where("plugins", "allow") for source in _having(configuration, "allow")]
-    required = _required(reader, configuration, guarded)
+    required = _required(reader, configuration, guarded, defaults)
     decisions = []
     for position, (candidate, default) in enumerate(zip(candidates, defaults, strict=True)):
         steps, skipped, problems = _steps(candidate, [said.get(position, []) for said in spoken])
@@ -249,7 +249,12 @@ def _guard(reader: _Reader, source: Source, name: str, guarded: Sequence[Candida
         yield from found
 
 
-def _required(reader: _Reader, configuration: Configuration, guarded: Sequence[Candidate]) -> dict[int, str]:
+def _required(
+    reader: _Reader,
+    configuration: Configuration,
+    guarded: Sequence[Candidate],
+    defaults: Sequence[Default],
+) -> dict[int, str]:
     result: dict[int, str] = {}
     for source in _having(configuration, "required"):
         for text in source.switches.required or ():
@@ -261,7 +266,9 @@ def _required(reader: _Reader, configuration: Configuration, guarded: Sequence[C
                     PluginRuleError(text, where, f"{reason}, and it is required", selection.hint)
                 )
             for position in selection.found:
-                result.setdefault(position, where)
+                # What is off by default is not meant by whoever names a whole package.
+                if not selection.wide or defaults[position].on:
+                    result.setdefault(position, where)
     return result
 
 

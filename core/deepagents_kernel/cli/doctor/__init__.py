@@ -1,0 +1,1 @@
+"""``deepagents-kernel doctor``: look for what is wrong, and say what to do."""
