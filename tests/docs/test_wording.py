@@ -9,8 +9,9 @@ from pages import ROOT, sources
 
 from deepagents_kernel._builtin import load_table
 
-FOLDERS = ("core", "plugins_builtin", "docs", "tests", "examples", ".ci")
+FOLDERS = ("core", "plugins_builtin", "contrib", "docs", "tests", "examples", ".ci")
 BINARY = {".png", ".pdf", ".pyc"}
+CACHES = {"__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache"}
 
 # The project speaks of itself: not of a machine on which it was written, nor of those who did.
 FOREIGN = {
@@ -27,7 +28,7 @@ def files():
     """Every text file of the project but this one."""
     inside = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
     for path in sorted([*ROOT.glob("*"), ROOT / ".importlinter", ROOT / ".gitignore", *inside]):
-        if path.is_file() and "__pycache__" not in path.parts and path.suffix not in BINARY:
+        if path.is_file() and not CACHES.intersection(path.parts) and path.suffix not in BINARY:
             yield path
 
 
