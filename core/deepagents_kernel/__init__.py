@@ -29,19 +29,26 @@ if TYPE_CHECKING:
     from deepagents_kernel.assembly.specs import PromptPart as PromptPart
     from deepagents_kernel.assembly.specs import Segment as Segment
     from deepagents_kernel.assembly.specs import StackKind as StackKind
+    from deepagents_kernel.config.source import Configuration as Configuration
     from deepagents_kernel.contracts.backend_spec import BackendSpec as BackendSpec
     from deepagents_kernel.contracts.permissions import FilesystemPermission as FilesystemPermission
     from deepagents_kernel.contracts.state import DeepAgentState as DeepAgentState
     from deepagents_kernel.contracts.subagents import AsyncSubAgent as AsyncSubAgent
     from deepagents_kernel.contracts.subagents import CompiledSubAgent as CompiledSubAgent
     from deepagents_kernel.contracts.subagents import SubAgent as SubAgent
+    from deepagents_kernel.current import use_kernel as use_kernel
     from deepagents_kernel.errors import DeepAgentsError as DeepAgentsError
     from deepagents_kernel.errors import PlanError as PlanError
     from deepagents_kernel.errors import PluginError as PluginError
+    from deepagents_kernel.errors import PluginWarning as PluginWarning
     from deepagents_kernel.errors import Problem as Problem
     from deepagents_kernel.hookspecs import hookimpl as hookimpl
     from deepagents_kernel.hookspecs import hookspec as hookspec
     from deepagents_kernel.kernel import Kernel as Kernel
+    from deepagents_kernel.model_facts import ModelFacts as ModelFacts
+    from deepagents_kernel.plugins.catalog import Catalog as Catalog
+    from deepagents_kernel.plugins.catalog import CatalogRow as CatalogRow
+    from deepagents_kernel.plugins.catalog import PluginState as PluginState
     from deepagents_kernel.plugins.info import PluginInfo as PluginInfo
     from deepagents_kernel.profiles.config import HarnessProfileConfig as HarnessProfileConfig
     from deepagents_kernel.profiles.harness import (
@@ -56,8 +63,11 @@ _EXPORTS = {
     "AsyncSubAgent": "contracts.subagents",
     "BackendSpec": "contracts.backend_spec",
     "BuiltinTable": "_builtin",
+    "Catalog": "plugins.catalog",
+    "CatalogRow": "plugins.catalog",
     "ChildStack": "assembly.specs",
     "CompiledSubAgent": "contracts.subagents",
+    "Configuration": "config.source",
     "Contribution": "assembly.context",
     "DeepAgentState": "contracts.state",
     "DeepAgentsError": "errors",
@@ -67,9 +77,12 @@ _EXPORTS = {
     "HarnessProfileConfig": "profiles.config",
     "Kernel": "kernel",
     "MiddlewareSpec": "assembly.specs",
+    "ModelFacts": "model_facts",
     "PlanError": "errors",
     "PluginError": "errors",
     "PluginInfo": "plugins.info",
+    "PluginState": "plugins.catalog",
+    "PluginWarning": "errors",
     "Problem": "errors",
     "PromptPart": "assembly.specs",
     "ProviderProfile": "profiles.provider",
@@ -86,6 +99,7 @@ _EXPORTS = {
     "make_request": "assembly.request",
     "register_harness_profile": "api",
     "register_provider_profile": "api",
+    "use_kernel": "current",
 }
 
 

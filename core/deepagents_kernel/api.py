@@ -10,6 +10,7 @@ from deepagents_kernel.kernel import Kernel
 from deepagents_kernel.shared import SharedKernel
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from langchain.agents.middleware import AgentMiddleware, InterruptOnConfig
@@ -68,7 +69,7 @@ def create_deep_agent(
     name: str | None = None,
     cache: BaseCache[Any] | None = None,
     kernel: Kernel | None = None,
-    profile: HarnessProfile | HarnessProfileConfig | None = None,
+    profile: HarnessProfile | HarnessProfileConfig | str | os.PathLike[str] | None = None,
     settings: Mapping[str, Any] | None = None,
     eager: bool = False,
 ) -> CompiledStateGraph[Any, Any, Any, Any]:
@@ -96,7 +97,8 @@ def create_deep_agent(
         name: name of the agent, in graphs and traces.
         cache: LangGraph's node cache.
         kernel: the plugins to build it from; by default the shared kernel of :func:`get_kernel`.
-        profile: a harness profile for this one agent, merged over the registered ones.
+        profile: a harness profile for this one agent, merged over the registered ones; a path is that of a
+            file with one.
         settings: plugin name to settings, for this one agent.
         eager: compile the graphs of sub-agents now instead of at their first use.
 

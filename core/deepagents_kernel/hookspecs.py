@@ -5,7 +5,8 @@ middleware and nothing else. A hook may return callables; those run later. All h
 
 An implementation takes only the arguments it uses. Four kinds of hook, four rules for failure:
 
-* *load*: called while a kernel is built. An exception refuses the plugin, and with it the kernel.
+* *load*: called while a kernel is built. An exception refuses an installed plugin: it is left out, and
+  nothing of it remains. A built-in, or a plugin that a program passes in, takes the kernel with it.
 * *collect*: every implementation is asked; the result is nothing, one record, or an iterable of records
   (a mapping is one record; a generator is consumed at once). An exception stops the plan, and the error
   names plugin, hook and stack.
@@ -31,12 +32,19 @@ if TYPE_CHECKING:
     from deepagents_kernel.assembly.context import StackContext
     from deepagents_kernel.assembly.draft import StackDraft
     from deepagents_kernel.assembly.plan import AgentPlan, StackPlan
+    from deepagents_kernel.assembly.request import AgentRequest
     from deepagents_kernel.assembly.specs import ChildStack, MiddlewareSpec, PromptPart
     from deepagents_kernel.contracts.backend import BackendProtocol
     from deepagents_kernel.contracts.backend_spec import BackendSpec
     from deepagents_kernel.errors import Problem
     from deepagents_kernel.kernel import Kernel
-    from deepagents_kernel.profiles import HarnessProfile, HarnessProfileConfig, ProviderProfile
+    from deepagents_kernel.model_facts import ModelFacts
+    from deepagents_kernel.profiles import (
+        HarnessProfile,
+        HarnessProfileConfig,
+        LazyProfile,
+        ProviderProfile,
+    )
 
 PROJECT = "deepagents"
 
@@ -65,11 +73,13 @@ def deepagents_addhooks(pluginmanager: pluggy.PluginManager) -> None:
 def deepagents_configure(kernel: Kernel) -> None:
     """The kernel is complete: every plugin is registered, profiles and backends are known.
 
-    Called once for each kernel, at the end of its construction.
+    Called once for each kernel, at the end of its construction; again if an installed plugin fails after
+    yours was told, since the kernel is then put together anew without it (``deepagents_unconfigure`` comes
+    in between).
 
     :param kernel: read-only; don't keep it.
     :returns: nothing.
-    Kind: load; an exception refuses the kernel and names the plugin.
+    Kind: load; an exception refuses an installed plugin, and of any other one the kernel.
     """
 
 
@@ -105,7 +115,7 @@ def deepagents_cli_commands() -> click.Command | Iterable[click.Command] | None:
 def deepagents_backends() -> BackendSpec | Iterable[BackendSpec] | None:
     """Backends that can be named in a string.
 
-    Called once for each kernel, at its first use of the registry.
+    Called once for each kernel, when a backend is first looked for; of installed plugins while it is built.
 
     :returns: specs; a scheme that two plugins offer is an error naming both.
     Kind: collect.
@@ -113,24 +123,57 @@ def deepagents_backends() -> BackendSpec | Iterable[BackendSpec] | None:
 
 
 @hookspec
-def deepagents_provider_profiles() -> Iterable[tuple[str, ProviderProfile]] | None:
+def deepagents_provider_profiles() -> Iterable[tuple[str, ProviderProfile | LazyProfile]] | None:
     """How models of a provider, or one model, are constructed.
 
     Called once for each kernel, when it is built; profiles under one key are merged in plugin order.
 
-    :returns: ``(key, profile)`` pairs; the key is ``provider`` or ``provider:model``.
+    :returns: ``(key, profile)`` pairs; the key is ``provider`` or ``provider:model``, the profile may be a
+        ``LazyProfile``, which is imported when a model uses it.
     Kind: collect.
     """
 
 
 @hookspec
-def deepagents_harness_profiles() -> Iterable[tuple[str, HarnessProfile | HarnessProfileConfig]] | None:
+def deepagents_harness_profiles() -> (
+    Iterable[tuple[str, HarnessProfile | HarnessProfileConfig | LazyProfile]] | None
+):
     """How an agent runs on the models of a provider, or on one model.
 
     Called once for each kernel, when it is built; profiles under one key are merged in plugin order.
 
-    :returns: ``(key, profile)`` pairs; the key is ``provider`` or ``provider:model``.
+    :returns: ``(key, profile)`` pairs; the key is ``provider`` or ``provider:model``, the profile may be a
+        ``LazyProfile``, which is imported when a model uses it.
     Kind: collect.
+    """
+
+
+@hookspec
+def deepagents_model_facts() -> Iterable[tuple[str, ModelFacts]] | None:
+    """What is known of the models of a provider, or of one model: sizes, input, caching, finish signals.
+
+    Called each time that ``Kernel.model_facts`` is asked, which is for planning, not for every turn.
+
+    :returns: ``(key, facts)`` pairs; the key is ``provider`` or ``provider:model``. Facts without ``sources``
+        are refused; what isn't known stays ``None``. Rows of one key are merged in plugin order.
+    Kind: collect.
+    """
+
+
+# --------------------------------------------------------------------------------------------------
+# ask: somebody wants an agent
+# --------------------------------------------------------------------------------------------------
+
+
+@hookspec
+def deepagents_agent_requested(request: AgentRequest) -> None:
+    """An agent is about to be planned.
+
+    Called at the start of each ``Kernel.plan``, before models and backends are resolved.
+
+    :param request: everything that the caller asked for; immutable.
+    :returns: nothing; what shall not be built is refused in :func:`deepagents_plan_validate`.
+    Kind: observe.
     """
 
 
@@ -150,6 +193,19 @@ def deepagents_resolve_model(spec: str, kernel: Kernel) -> Any | None:
     :returns: a ``BaseChatModel``, or ``None`` to let the next plugin try.
     :raises ModelSpecError: the string is yours but the rest is wrong; stops planning.
     Kind: resolve.
+    """
+
+
+@hookspec
+def deepagents_model_resolved(spec: str, model: Any) -> None:
+    """A model string became a chat model.
+
+    Called for each model string of a request, main and children.
+
+    :param spec: the string exactly as the user wrote it.
+    :param model: the chat model, as it is handed to the agent.
+    :returns: nothing; to make the model yourself implement :func:`deepagents_resolve_model`.
+    Kind: observe.
     """
 
 
@@ -275,6 +331,18 @@ def deepagents_plan_validate(plan: AgentPlan) -> Problem | Iterable[Problem] | N
     :param plan: the whole tree.
     :returns: problems, errors or warnings.
     Kind: collect.
+    """
+
+
+@hookspec
+def deepagents_agent_planned(plan: AgentPlan) -> None:
+    """A plan is finished and free of errors: models, middleware, prompts and tools of every stack are known.
+
+    Called at the end of each ``Kernel.plan``.
+
+    :param plan: the whole tree.
+    :returns: nothing.
+    Kind: observe.
     """
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import evolve
 
 from deepagents_kernel._builtin import BuiltinTable, load_table
 from deepagents_kernel.assembly.compile import KernelSettings, bound_config, compile_with_langchain
@@ -18,11 +21,14 @@ from deepagents_kernel.assembly.resolve_backend import (
     parse_backend,
     unknown_scheme,
 )
+from deepagents_kernel.assembly.resolve_model import resolve_model
+from deepagents_kernel.config.code import code_source
+from deepagents_kernel.config.load import load_for_library
+from deepagents_kernel.config.source import Configuration
+from deepagents_kernel.current import use_kernel
 from deepagents_kernel.errors import (
     BackendSpecError,
     HookError,
-    ModelSpecError,
-    ModelTypeError,
     PlanWarning,
     Problem,
     SettingsError,
@@ -30,20 +36,27 @@ from deepagents_kernel.errors import (
 )
 from deepagents_kernel.explain.tokens import TokenCounter, counter_for
 from deepagents_kernel.log import get_logger
-from deepagents_kernel.plugins.calls import HookCalls
-from deepagents_kernel.plugins.loading import gather
-from deepagents_kernel.plugins.registration import build_manager
-from deepagents_kernel.plugins.settings import apply_settings, settings_classes
-from deepagents_kernel.profiles.registry import ProfileRegistry
+from deepagents_kernel.model_facts import facts_for
+from deepagents_kernel.plugins.bootstrap import Parts, build, raise_problems, unconfigure
+from deepagents_kernel.plugins.catalog import Catalog, make_catalog
+from deepagents_kernel.plugins.effective import SettingRow, SettingsLayer, effective_settings, source_layer
+from deepagents_kernel.plugins.installed import Scan, scan
+from deepagents_kernel.plugins.loading import load, named_plugins
+from deepagents_kernel.plugins.locks import locks_of
+from deepagents_kernel.plugins.report import report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
     from deepagents_kernel.assembly.context import Contribution, StackContext
     from deepagents_kernel.assembly.plan import AgentPlan, StackPlan
     from deepagents_kernel.contracts.backend import BackendProtocol
     from deepagents_kernel.contracts.backend_spec import BackendSpec
+    from deepagents_kernel.model_facts import ModelFacts
+    from deepagents_kernel.plugins.calls import HookCalls
     from deepagents_kernel.plugins.info import PluginRecord
+    from deepagents_kernel.profiles.registry import ProfileRegistry
 
 SettingsT = TypeVar("SettingsT")
 
@@ -77,33 +90,117 @@ class Kernel:
         disable: Iterable[str] = (),
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        rules = code_source("Kernel", disable=disable)
+        layer = SettingsLayer(settings, "Kernel(settings=...)")
+        self._start(plugins, builtins, Configuration((rules,)), Scan(), layer)
+
+    @classmethod
+    def discover(
+        cls,
+        plugins: Iterable[Any] | Mapping[str, Any] = (),
+        *,
+        builtins: BuiltinTable | None = None,
+        enable: Iterable[str] | None = None,
+        disable: Iterable[str] | None = None,
+        allow: Iterable[str] | None = None,
+        required: Iterable[str] | None = None,
+        autoload: bool | None = None,
+        strict: bool | None = None,
+        lock: str | Path | bool | None = None,
+        config: str | Path | Configuration | None = None,
+        settings: Mapping[str, Any] | None = None,
+        stacklevel: int = 2,
+    ) -> Kernel:
+        """A kernel with the built-ins and every plugin that is installed, as far as nobody says otherwise.
+
+        The environment is read, and the configuration file that *config* or ``DEEPAGENTS_CONFIG`` names; no
+        other file is. An installed plugin that fails is left out, warned about, and listed with the reason
+        in :attr:`catalog`; all others are there.
+
+        Plugins are named by registered name, short name, distribution or wildcard.
+
+        Args:
+            plugins: plugins in code, as for the constructor.
+            builtins: the table of built-ins; ``None`` for the installed package's.
+            enable: names to switch on.
+            disable: names to switch off.
+            allow: closed list; whatever it doesn't name is blocked.
+            required: names that have to be on.
+            autoload: whether installed plugins are on without being named.
+            strict: whether a plugin that fails is an error.
+            lock: lock file that installed plugins have to agree with.
+            config: a configuration file, or a configuration that was read already.
+            settings: plugin name to its settings.
+            stacklevel: whose line a :class:`PluginWarning` names.
+
+        Raises:
+            ConfigError: a file or a variable is malformed.
+            PluginError: a name is unknown, rules contradict each other, a required plugin is off, or a
+                plugin failed and ``strict`` is set.
+            SettingsError: a setting is unknown or has a bad value.
+        """
+        rules = code_source(
+            "Kernel.discover",
+            enable=enable,
+            disable=disable,
+            allow=allow,
+            required=required,
+            autoload=autoload,
+            strict=strict,
+            lock=lock,
+        )
+        read = config if isinstance(config, Configuration) else load_for_library(config, os.environ)
+        kernel = cls.__new__(cls)
+        configuration = evolve(read, sources=(*read.sources, rules))
+        layer = SettingsLayer(settings, "Kernel.discover(settings=...)")
+        kernel._start(plugins, builtins, configuration, scan(), layer)
+        report(kernel.catalog, stacklevel)
+        return kernel
+
+    def _start(
+        self,
+        plugins: Iterable[Any] | Mapping[str, Any],
+        builtins: BuiltinTable | None,
+        configuration: Configuration,
+        found: Scan,
+        own: SettingsLayer,
+    ) -> None:
         self._table = load_table() if builtins is None else builtins
-        self._records = gather(plugins, self._table, disable)
-        self._calls = HookCalls(build_manager(tuple(self._records.values())), self._records)
-        self._classes = settings_classes(self._records.values(), KernelSettings)
-        self._settings = self._applied({}, settings, "Kernel(settings=...)")
-        self._profiles = ProfileRegistry()
-        self._backends: dict[str, tuple[str, BackendSpec]] | None = None
+        self._configuration = configuration
+        given = dict(named_plugins(plugins))
+        catalog = make_catalog(self._table, given, found, configuration, locks=locks_of(configuration))
+        raise_problems(catalog)
         self._lock = threading.Lock()
-        self._register_profiles()
-        self._calls.collect("deepagents_configure", {"kernel": self})
+        self._parts = Parts((*map(source_layer, configuration.sources), own), catalog)
+        with use_kernel(self):
+            build(self, self._parts, load(catalog, self._table, given), KernelSettings)
 
     # -- what is in ------------------------------------------------------------------------------
 
     @property
     def plugins(self) -> tuple[PluginRecord, ...]:
         """Every plugin, in the order in which hooks ask them."""
-        return tuple(self._records.values())
+        return tuple(self._parts.records.values())
 
     @property
     def records(self) -> Mapping[str, PluginRecord]:
         """The same by name."""
-        return self._records
+        return self._parts.records
+
+    @property
+    def catalog(self) -> Catalog:
+        """Every plugin that is known, in or not, with the reason."""
+        return self._parts.catalog
+
+    @property
+    def configuration(self) -> Configuration:
+        """What was said about plugins and settings, by whom."""
+        return self._configuration
 
     @property
     def builtin_names(self) -> frozenset[str]:
         """Names of the built-in plugins that are in."""
-        return frozenset(record.name for record in self._records.values() if record.builtin)
+        return frozenset(record.name for record in self._parts.records.values() if record.builtin)
 
     @property
     def table(self) -> BuiltinTable:
@@ -113,28 +210,28 @@ class Kernel:
     @property
     def profiles(self) -> ProfileRegistry:
         """Provider and harness profiles of this kernel."""
-        return self._profiles
+        return self._parts.profiles
 
     @property
     def calls(self) -> HookCalls:
         """The hooks of this kernel, callable with provenance."""
-        return self._calls
+        return self._parts.calls
 
     def hooks(self, hook: str, /, **arguments: Any) -> tuple[Contribution, ...]:
         """Call a hook, one that a plugin declared included; see ``StackContext.hooks``."""
-        return self._calls(hook, arguments)
+        return self._parts.calls(hook, arguments)
 
     # -- settings --------------------------------------------------------------------------------
 
     def settings(self, cls: type[SettingsT]) -> SettingsT:
         """Settings of a plugin, by the attrs class that it declares; defaults where nobody set a value."""
-        found = self._settings.get(cls)
+        found = self._parts.settings.get(cls)
         return cls() if found is None else found
 
     @property
     def settings_by_class(self) -> Mapping[type, Any]:
         """The settings that somebody gave, by settings class."""
-        return self._settings
+        return self._parts.settings
 
     def configured(self, values: Mapping[str, Any] | None) -> Kernel:
         """The same kernel with an agent's own settings over its own; plugins and profiles are shared.
@@ -146,20 +243,24 @@ class Kernel:
             return self
         _ = self.backends  # collected now, so that every view shares them
         view = copy.copy(self)
-        view._settings = self._applied(self._settings, values, "settings=")
+        layer = SettingsLayer(values, "settings=")
+        parts = view._parts = copy.copy(self._parts)
+        parts.layers = (*parts.layers, layer)
+        parts.settings = parts.applied(parts.settings, (layer,))
         return view
+
+    def effective_settings(self) -> tuple[SettingRow, ...]:
+        """The value of every setting of every plugin that is in, and where it was set."""
+        return effective_settings(self._parts.classes, self._parts.settings, self._parts.layers)
 
     @property
     def guard_plugin(self) -> str:
         """Name of the plugin that may fill the guard segment; empty for none."""
         chosen = self.settings(KernelSettings).guard
-        if chosen and chosen not in self._records:
-            hint = nearest_hint(chosen, self._records)
+        if chosen and chosen not in self._parts.records:
+            hint = nearest_hint(chosen, self._parts.records)
             raise SettingsError("kernel.guard", "settings", f"no plugin named {chosen!r}", hint)
         return chosen or self._table.guard
-
-    def _applied(self, base: Mapping[type, Any], values: Any, source: str) -> dict[type, Any]:
-        return apply_settings(base, values, classes=self._classes, known=self._records, source=source)
 
     # -- strings to objects ----------------------------------------------------------------------
 
@@ -170,28 +271,12 @@ class Kernel:
             ModelSpecError: nobody can make a model from the string.
             ModelTypeError: it is neither a string nor a chat model.
         """
-        if isinstance(model, str):
-            answer = self._calls.first("deepagents_resolve_model", {"spec": model, "kernel": self})
-            if answer is None:
-                hint = "enable a plugin that implements deepagents_resolve_model, or pass a chat model"
-                raise ModelSpecError(model, "no plugin can make a model from it", hint)
-            return self._chat_model(answer.value, model, f"plugin {answer.plugin}")
-        return self._chat_model(model, "", "")
+        with use_kernel(self):  # so that a profile's factory finds the settings of this agent
+            return resolve_model(self, model)
 
-    @staticmethod
-    def _chat_model(model: Any, spec: str, source: str) -> Any:
-        from langchain_core.language_models import BaseChatModel
-
-        from deepagents_kernel.models import unwrap_model
-
-        if isinstance(unwrap_model(model), BaseChatModel):
-            return model
-        hint = "pass a chat model, or a string such as 'openai:gpt-5.4'"
-        if source:
-            raise ModelTypeError(spec, f"{source} answered with {type(model).__name__}, not a chat model")
-        if model is None:
-            raise ModelTypeError("", "no model was given", hint)
-        raise ModelTypeError(repr(model)[:60], f"a {type(model).__name__} is not a chat model", hint)
+    def model_facts(self, model: Any) -> ModelFacts:
+        """What is known of a model, by its spec or itself; nothing where nobody knows it."""
+        return facts_for(self, model)
 
     def resolve_backend(self, backend: str) -> BackendProtocol:
         """A backend from a string such as ``filesystem:./work``.
@@ -204,7 +289,7 @@ class Kernel:
         if address.scheme in schemes:
             plugin, spec = schemes[address.scheme]
             return open_backend(address, spec, plugin)
-        answer = self._calls.first("deepagents_resolve_backend", {"spec": backend, "kernel": self})
+        answer = self._parts.calls.first("deepagents_resolve_backend", {"spec": backend, "kernel": self})
         if answer is None:
             raise unknown_scheme(address, schemes)
         return checked_backend(answer.value, f"the answer of {answer.plugin} to {backend!r}")
@@ -224,9 +309,9 @@ class Kernel:
     def backends(self) -> Mapping[str, tuple[str, BackendSpec]]:
         """Scheme to the plugin that offers it and its spec."""
         with self._lock:
-            if self._backends is None:
-                self._backends = backend_table(self._calls.collect("deepagents_backends"))
-            return self._backends
+            if self._parts.backends is None:
+                self._parts.backends = backend_table(self._parts.calls.collect("deepagents_backends"))
+            return self._parts.backends
 
     def counter(self, context: StackContext) -> TokenCounter:
         """What counts tokens for a stack: a plugin's counter, else an approximation that says so."""
@@ -241,7 +326,10 @@ class Kernel:
             PlanError: with every problem found.
             DeepAgentsError: a model, a backend or a setting can't be resolved, or a hook raised.
         """
-        return make_plan(self, request)
+        self.calls.observe("deepagents_agent_requested", {"request": request})
+        plan = make_plan(self, request)
+        self.calls.observe("deepagents_agent_planned", {"plan": plan})
+        return plan
 
     def compile(self, plan: AgentPlan, *, eager: bool = False) -> Any:
         """The graph of a plan.
@@ -258,13 +346,15 @@ class Kernel:
             for stack in plan.stacks():
                 if stack is not plan.main:
                     stack.handle.graph()
-        self._calls.observe("deepagents_agent_compiled", {"graph": graph, "plan": plan})
+        self._parts.calls.observe("deepagents_agent_compiled", {"graph": graph, "plan": plan})
         return graph
 
     def compile_stack(self, stack: StackPlan) -> Any:
         """The graph of one stack, compiled now."""
         settings = self.settings_of(stack)
-        answer = self._calls.first("deepagents_compile", {"stack": stack, "kernel": self}, at=stack.path)
+        answer = self._parts.calls.first(
+            "deepagents_compile", {"stack": stack, "kernel": self}, at=stack.path
+        )
         graph = compile_with_langchain(stack) if answer is None else self._compiled(answer, stack.path)
         return graph.with_config(bound_config(stack, settings))
 
@@ -299,20 +389,7 @@ class Kernel:
 
     def close(self) -> None:
         """Tell the plugins that the kernel is no longer used, last one first."""
-        self._calls.observe("deepagents_unconfigure", {"kernel": self}, newest_first=True)
-
-    # -- profiles --------------------------------------------------------------------------------
-
-    def _register_profiles(self) -> None:
-        for hook, register in (
-            ("deepagents_provider_profiles", self._profiles.register_provider),
-            ("deepagents_harness_profiles", self._profiles.register_harness),
-        ):
-            for item in self._calls.collect(hook):
-                if not isinstance(item.value, tuple) or len(item.value) != 2:
-                    reason = f"returned {item.value!r:.60}; a list of (key, profile) pairs is expected"
-                    raise HookError(item.plugin, hook, "", reason)
-                register(*item.value)
+        unconfigure(self, self._parts.calls)
 
 
 def report_warnings(found: Iterable[Problem], stacklevel: int) -> None:

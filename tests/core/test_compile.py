@@ -20,9 +20,10 @@ from langgraph.errors import GraphRecursionError
 from langgraph.store.memory import InMemoryStore
 from pydantic import BaseModel
 
-from deepagents_kernel import DeepAgentState, HarnessProfile, __version__, create_deep_agent
+from deepagents_kernel import DeepAgentState, HarnessProfile, create_deep_agent
 from deepagents_kernel.errors import SettingsError
 from deepagents_kernel.testing import ScriptedChatModel
+from deepagents_kernel.trace_version import trace_version
 
 HELPER = {"name": "helper", "description": "Helps."}
 
@@ -217,7 +218,7 @@ def test_the_config_bound_to_an_agent(name):
         "recursion_limit": 9_999,
         "metadata": {
             "ls_integration": "deepagents-kernel",
-            "lc_versions": {"deepagents-kernel": __version__},
+            "lc_versions": {"deepagents-kernel": trace_version()},
             "lc_agent_name": name,
         },
     }
@@ -234,7 +235,7 @@ def test_identity_and_limit_are_settings(where):
     found = config(graph)
     assert found["recursion_limit"] == 77
     assert found["metadata"]["ls_integration"] == "house-agents"
-    assert found["metadata"]["lc_versions"] == {"house-agents": __version__}
+    assert found["metadata"]["lc_versions"] == {"house-agents": trace_version()}
 
 
 @pytest.mark.parametrize("limit", [0, -1, "many", None])
@@ -293,7 +294,7 @@ def test_what_a_childs_model_call_says_about_itself(tags):
     main, child, after = metadata_of(graph, tags=tags, metadata={"mine": 1})
     assert [call["lc_agent_name"] for call in (main, child, after)] == ["desk", "helper", "desk"]
     for call in (main, child, after):
-        assert call["lc_versions"]["deepagents-kernel"] == __version__
+        assert call["lc_versions"]["deepagents-kernel"] == trace_version()
         assert {"langchain", "langchain-core"} <= set(call["lc_versions"])
         assert call["mine"] == 1
 

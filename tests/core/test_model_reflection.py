@@ -64,6 +64,15 @@ class TestIdentifier:
         assert get_model_identifier(Reporting(model_name=model_name, model=model)) == expected
 
     @pytest.mark.spec("MOD-020")
+    @pytest.mark.parametrize(("given", "expected"), [("m-v1:0", "m-v1:0"), ("", None), (3, None)])
+    def test_a_model_that_has_only_an_id_goes_by_it(self, given, expected):
+        class ById(FakeListChatModel):
+            responses: list[str] = ["x"]
+            model_id: Any = given
+
+        assert get_model_identifier(ById()) == expected
+
+    @pytest.mark.spec("MOD-020")
     def test_real_models(self):
         assert get_model_identifier(ChatOpenAI(model="gpt-5.4", api_key="k")) == "gpt-5.4"
         assert (

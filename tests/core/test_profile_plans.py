@@ -8,7 +8,14 @@ import pytest
 import tiny
 from langchain.agents.middleware import AgentMiddleware
 
-from deepagents_kernel import HarnessProfile, HarnessProfileConfig, Kernel, PlanError, make_request
+from deepagents_kernel import (
+    GeneralPurposeSubagentProfile,
+    HarnessProfile,
+    HarnessProfileConfig,
+    Kernel,
+    PlanError,
+    make_request,
+)
 from deepagents_kernel.errors import PlanWarning, ProfileError, ProfileTypeError
 from deepagents_kernel.profiles.files import read_profile
 from deepagents_kernel.testing import ScriptedChatModel
@@ -232,3 +239,21 @@ def test_a_file_that_is_no_profile_is_named(
 def test_what_is_no_profile_is_refused_by_type(kernel: Kernel, profile: Any) -> None:
     with pytest.raises(ProfileTypeError, match="HarnessProfile"):
         kernel.plan(make_request(model(), profile=profile))
+
+
+# ---- the general-purpose sub-agent
+
+
+@pytest.mark.spec("HP-004")
+@pytest.mark.parametrize("enabled", [False, True, None])
+def test_a_callers_own_general_purpose_agent_stands_whatever_the_profile_says(
+    kernel: Kernel, enabled: bool | None
+) -> None:
+    profile = HarnessProfile(general_purpose_subagent=GeneralPurposeSubagentProfile(enabled=enabled))
+    kernel.profiles.register_harness("here", profile)
+    own = {"name": "general-purpose", "description": "Ours.", "system_prompt": "You are ours."}
+    plan = kernel.plan(make_request(model(), subagents=[own]))
+    assert [stack.path for stack in plan.stacks()] == ["main", "main/general-purpose"]
+    assert plan.main.child("general-purpose").context.spec["description"] == "Ours."
+    without = kernel.plan(make_request(model()))
+    assert ("main/general-purpose" in [stack.path for stack in without.stacks()]) is (enabled is not False)

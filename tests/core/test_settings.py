@@ -12,11 +12,11 @@ from attrs import field, frozen, validators
 from langchain_core.runnables import RunnableConfig
 
 from deepagents_kernel import PluginInfo, create_deep_agent
-from deepagents_kernel._version import __version__
 from deepagents_kernel.assembly.compile import KernelSettings
 from deepagents_kernel.errors import BackendSpecError, PluginError, SettingsError
 from deepagents_kernel.plugins.settings import structure
 from deepagents_kernel.testing import ScriptedChatModel
+from deepagents_kernel.trace_version import trace_version
 
 
 class Colour(enum.StrEnum):
@@ -287,7 +287,7 @@ def test_the_kernels_own_settings_are_bound_to_the_graph():
     config: RunnableConfig = kernel.create_deep_agent(ScriptedChatModel(["done"]), name="boss").config
     assert config["recursion_limit"] == 77
     assert config["metadata"]["ls_integration"] == "my-app"
-    assert config["metadata"]["lc_versions"]["my-app"] == __version__
+    assert config["metadata"]["lc_versions"]["my-app"] == trace_version()
     assert config["metadata"]["lc_agent_name"] == "boss"
     overridden = kernel.create_deep_agent(
         ScriptedChatModel(["done"]), settings={"kernel": {"recursion_limit": 5}}

@@ -105,7 +105,13 @@ def test_the_file_of_the_rules_does_what_they_say(site, tmp_path):
 
 def test_exactly_the_keys_that_are_read(tmp_path):
     keys = [code(row[0]) for row in rows(section(PAGE, "## The file").partition("In a `pyproject.toml`")[0])]
-    assert keys == [*(f"plugins.{key}" for key in SWITCH_KEYS), 'plugin."NAME".KEY', "kernel.KEY"]
+    assert keys == [
+        *(f"plugins.{key}" for key in SWITCH_KEYS),
+        'plugin."NAME".KEY',
+        'profiles.harness."KEY".FIELD',
+        'profiles.provider."KEY".init_kwargs',
+        "kernel.KEY",
+    ]
     values = {"autoload": "false", "strict": "true", "lock": '"a.lock"'}
     lines = [f"{key} = {values.get(key, '[]')}" for key in SWITCH_KEYS]
     path = tmp_path / "deepagents.toml"
@@ -124,7 +130,7 @@ def test_the_arguments_of_a_call_are_called_like_the_keys():
 
 def test_reserved_tables_are_refused(tmp_path):
     names = re.findall(r"`(\w+)`", re.search(r"The tables (.+?) are reserved", WORDS)[1])
-    assert names == ["profiles", "backends", "agents", "permissions"]
+    assert names == ["backends", "agents", "permissions"]
     for name in names:
         path = tmp_path / "deepagents.toml"
         path.write_text(f"[{name}]\n", encoding="utf-8")

@@ -19,7 +19,7 @@ FOREIGN = {
     "who wrote it": r"\b(?:the|your|our) (?:lead|brief)\b|\bother helpers\b|\bhelper (?:session|process)",
     "how it was written": r"\b(?:this|my|our|a writing|a coding) session\b|\bworkplace\b",
     "an issue by number": r"\bissues? ?#\d|\bissues/\d|(?<![\w&/])#\d{2,}\b|\bPR ?#?\d+",
-    "a writing tool": r"\bstr_replace\b|\bclaude[ -]code\b|\bcopilot\b|\bchatgpt\b",
+    "a writing tool": r"\bstr_replace\b|\bclaude[ -]code\b|\bcopilot\b|\bchatgpt\b(?![\"`])",
     "a leftover": r"\b(?-i:TODO|FIXME|XXX)\b",
 }
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen, validators
 
-from deepagents_kernel._version import __version__
 from deepagents_kernel.assembly.specs import StackKind
+from deepagents_kernel.model_facts import ModelFacts  # noqa: TC001 - types of settings are read at run time
+from deepagents_kernel.trace_version import trace_version
 
 if TYPE_CHECKING:
     from deepagents_kernel.assembly.plan import StackPlan
@@ -22,12 +23,14 @@ class KernelSettings:
         recursion_limit: graph steps of a main agent's run, unless the caller's config says otherwise.
         guard: plugin that may fill the guard segment; empty for the one of the built-in table.
         default_backend: backend string used when a request has none; empty for the one of the built-in table.
+        model_facts: key (``provider`` or ``provider:model``) to facts that stand above those of plugins.
     """
 
     integration: str = field(default="deepagents-kernel", validator=validators.instance_of(str))
     recursion_limit: int = field(default=9_999, validator=[validators.instance_of(int), validators.ge(1)])
     guard: str = field(default="", validator=validators.instance_of(str))
     default_backend: str = field(default="", validator=validators.instance_of(str))
+    model_facts: dict[str, ModelFacts] = field(factory=dict, hash=False)
 
 
 def compile_with_langchain(stack: StackPlan) -> Any:
@@ -74,7 +77,7 @@ def bound_config(stack: StackPlan, settings: KernelSettings) -> dict[str, Any]:
     main = stack.context.kind is StackKind.MAIN
     metadata = {
         "ls_integration": settings.integration,
-        "lc_versions": {settings.integration: __version__},
+        "lc_versions": {settings.integration: trace_version()},
         "lc_agent_name": stack.context.request.name if main else stack.name,
     }
     if main:

@@ -14,9 +14,12 @@ from attrs import evolve, frozen
 from deepagents_kernel.assembly.plan import Dropped, Entry
 from deepagents_kernel.errors import Problem, nearest_hint
 from deepagents_kernel.log import get_logger
+from deepagents_kernel.profiles.parts import pointless_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from deepagents_kernel.profiles.lookup import ProfileRef
 
 Exclusion = Any  # a middleware's name, or its exact class
 
@@ -110,6 +113,21 @@ def unmatched(
             )
         )
     return problems
+
+
+def pointless_restores(ref: ProfileRef) -> list[Problem]:
+    """A warning for each entry that a layer of a profile takes back and no layer below it excludes."""
+    if not (ref.profile.restored_tools or ref.profile.restored_middleware):
+        return []
+    return [
+        Problem(
+            f"{item.field} of profile {item.part.label} names {item.entry}, which no layer below excludes",
+            plugin=item.part.owner,
+            hint=item.hint,
+            severity="warning",
+        )
+        for item in pointless_entries(ref.parts)
+    ]
 
 
 def _class_path(cls: type) -> str:

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from deepagents_kernel.assembly.alike import Pattern, Patterns, likeness, shareable
 from deepagents_kernel.assembly.context import Contribution, StackContext
 from deepagents_kernel.assembly.contexts import child_context
-from deepagents_kernel.assembly.exclude import unmatched
+from deepagents_kernel.assembly.exclude import pointless_restores, unmatched
 from deepagents_kernel.assembly.features import demands, unserved
 from deepagents_kernel.assembly.handle import GraphHandle
 from deepagents_kernel.assembly.plan import AgentPlan, Entry, StackPlan
@@ -26,6 +26,7 @@ from deepagents_kernel.assembly.prompt import (
 )
 from deepagents_kernel.assembly.realize import bind, realize
 from deepagents_kernel.assembly.resolve_backend import checked_backend
+from deepagents_kernel.assembly.resolve_model import model_or_default
 from deepagents_kernel.assembly.specs import ChildStack, PromptPart, StackKind
 from deepagents_kernel.assembly.structure import Rules, Structure, structure_stack, unmet_claims
 from deepagents_kernel.assembly.tools import (
@@ -38,6 +39,7 @@ from deepagents_kernel.assembly.tools import (
 from deepagents_kernel.assembly.verify import (
     placed,
     verify_children,
+    verify_extras,
     verify_message_channel,
     verify_middleware,
     verify_model,
@@ -46,6 +48,7 @@ from deepagents_kernel.assembly.verify import (
     verify_state,
 )
 from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, Problem
+from deepagents_kernel.profiles.files import given_profile
 from deepagents_kernel.profiles.lookup import ProfileRef, harness_for_model, harness_for_spec, overlay
 
 if TYPE_CHECKING:
@@ -101,12 +104,14 @@ class _Planner:
         self._check_features()
         main = self._branch(self._main_context(), ChildStack(StackKind.MAIN, "main"), None)
         self._check_coverage(main)
+        self.problems += verify_extras((branch.context, branch.structure.entries) for branch in main.walk())
         self.problems += unmet_claims([branch.structure for branch in main.walk()])
         stack = self._realized(main)
         plan = AgentPlan(stack, plugins=self.kernel.records)
         self._check_tool_names(plan)
         self._validate(plan)
-        errors = [problem for problem in dict.fromkeys(self.problems) if problem.severity == "error"]
+        found = map(_noted, dict.fromkeys(self.problems))
+        errors = [problem for problem in found if problem.severity == "error"]
         if errors:
             raise PlanError.of(errors)
         return evolve(plan, warnings=tuple(dict.fromkeys(self.problems))) if self.problems else plan
@@ -120,8 +125,10 @@ class _Planner:
 
     def _main_context(self) -> StackContext:
         request = self.request
-        model, spec, registry_profile = self._resolve_model(request.model)
-        profile = registry_profile if request.profile is None else overlay(registry_profile, request.profile)
+        model, spec, registry_profile = self._resolve_model(model_or_default(self.kernel, request.model))
+        profile = registry_profile
+        if request.profile is not None:
+            profile = overlay(registry_profile, *given_profile(request.profile))
         raw = request.tools or ()
         return StackContext(
             kind=StackKind.MAIN,
@@ -337,6 +344,7 @@ class _Planner:
             self.problems += unmatched(
                 ref.profile.excluded_middleware, hits, by=f"profile {ref.label}", stacks=stacks
             )
+            self.problems += pointless_restores(ref)
 
     def _check_tool_names(self, plan: AgentPlan) -> None:
         """Warn about tool names in a profile that no tool of its stacks has."""
@@ -361,6 +369,12 @@ class _Planner:
                 reason = f"returned {type(item.value).__name__}; a Problem is expected"
                 raise HookError(item.plugin, "deepagents_plan_validate", "main", reason)
             self.problems.append(item.value.at("", item.plugin))
+
+
+def _noted(problem: Problem) -> Problem:
+    """The problem with the notes on the exception behind it where it has no hint."""
+    notes = getattr(problem.cause, "__notes__", ())
+    return evolve(problem, hint="\n     ".join(notes)) if notes and not problem.hint else problem
 
 
 def _by_profile(branches: Iterable[_Branch]) -> Mapping[tuple[str, ...], list[_Branch]]:

@@ -11,6 +11,7 @@ from deepagents_kernel.assembly.arrange import constraint_edges
 from deepagents_kernel.assembly.specs import Segment
 from deepagents_kernel.assembly.tools import as_tools
 from deepagents_kernel.errors import DuplicateMiddlewareError, PlanTypeError, Problem
+from deepagents_kernel.profiles.parts import static_extras
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,6 +128,23 @@ def verify_children(names: Sequence[str], context: StackContext) -> Iterator[Pro
         if name in seen:
             yield Problem(f"two child stacks of {context.path} are named {name!r}", hint="rename one of them")
         seen.add(name)
+
+
+def verify_extras(stacks: Iterable[tuple[StackContext, Sequence[Entry]]]) -> Iterator[Problem]:
+    """Factories of extra middleware that make new ones for each stack, as they promise."""
+    first: dict[int, str] = {}
+    for context, entries in stacks:
+        static = {id(middleware) for middleware in static_extras(context.profile.parts)}
+        for entry in entries:
+            if entry.origin != "profile" or id(entry.original) in static:
+                continue
+            path = first.setdefault(id(entry.original), context.path)
+            if path != context.path:
+                text = (
+                    f"the factory of extra_middleware of {entry.source} gave this very {entry.name} to {path}"
+                )
+                hint = "make a new one in each call; to share one on purpose, give a list, not a factory"
+                yield Problem(text, context.path, entry.name, hint=hint)
 
 
 def placed(problems: Iterable[Problem], stack: str) -> list[Problem]:

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from deepagents_kernel.profiles.config import HarnessProfileConfig
     from deepagents_kernel.profiles.harness import GeneralPurposeSubagentProfile, HarnessProfile
     from deepagents_kernel.profiles.provider import ProviderProfile
+    from deepagents_kernel.profiles.shelf import LazyProfile
 
 __all__ = [
     "GeneralPurposeSubagentProfile",
     "HarnessProfile",
     "HarnessProfileConfig",
+    "LazyProfile",
     "ProviderProfile",
     "register_harness_profile",
     "register_provider_profile",
@@ -28,6 +30,7 @@ _HOMES = {
     "GeneralPurposeSubagentProfile": "deepagents_kernel.profiles.harness:GeneralPurposeSubagentProfile",
     "HarnessProfile": "deepagents_kernel.profiles.harness:HarnessProfile",
     "HarnessProfileConfig": "deepagents_kernel.profiles.config:HarnessProfileConfig",
+    "LazyProfile": "deepagents_kernel.profiles.shelf:LazyProfile",
     "ProviderProfile": "deepagents_kernel.profiles.provider:ProviderProfile",
     "register_harness_profile": "deepagents_kernel.api:register_harness_profile",
     "register_provider_profile": "deepagents_kernel.api:register_provider_profile",

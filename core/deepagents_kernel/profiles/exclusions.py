@@ -44,7 +44,7 @@ def string_set(value: object, where: str) -> frozenset[str]:
         if isinstance(item, str):
             names.add(item)
         else:
-            wrong.append(_shown(item))
+            wrong.append(shown(item))
     if wrong:
         raise ProfileTypeError(f"{where}: expected strings, got {', '.join(sorted(wrong))}")
     return frozenset(names)
@@ -66,7 +66,7 @@ def middleware_set(value: object, where: str) -> frozenset[type | str]:
         if isinstance(item, (str, type)):
             entries.add(item)
         else:
-            wrong.append(_shown(item))
+            wrong.append(shown(item))
     if wrong:
         raise ProfileTypeError(
             f"{where}: expected middleware names or classes, got {', '.join(sorted(wrong))}"
@@ -113,7 +113,9 @@ def check_exclusions(entries: Iterable[type | str], where: str) -> None:
 
 def _known_as(entry: type | str) -> set[str]:
     # A subclass under another class name that keeps the `.name` fills the same place in a stack.
-    return {entry} if isinstance(entry, str) else {entry.__name__, _static_name(entry) or "", _name(entry)}
+    return (
+        {entry} if isinstance(entry, str) else {entry.__name__, _static_name(entry) or "", known_name(entry)}
+    )
 
 
 _REQUIRED = (
@@ -151,10 +153,11 @@ def take_back(excluded: Iterable[type | str], restored: Iterable[type | str]) ->
 def _same(entry: type | str, other: type | str) -> bool:
     if isinstance(entry, str) is isinstance(other, str):
         return entry == other
-    return _name(entry) == _name(other)
+    return known_name(entry) == known_name(other)
 
 
-def _name(entry: type | str) -> str:
+def known_name(entry: type | str) -> str:
+    """The name that an entry goes by in a profile."""
     return entry if isinstance(entry, str) else str(getattr(entry, "serialized_name", entry.__name__))
 
 
@@ -174,7 +177,7 @@ def exported_names(entries: Iterable[type | str], where: str) -> frozenset[str]:
         alias = entry if isinstance(entry, str) else getattr(entry, "serialized_name", None)
         fault = "" if isinstance(entry, str) else _alias_fault(entry, alias)
         if fault:
-            faults.append(f"class {_shown(entry)}: {fault}")
+            faults.append(f"class {shown(entry)}: {fault}")
         else:
             names.add(str(alias))
     _report(where, faults)
@@ -206,5 +209,6 @@ def _static_name(cls: type) -> str | None:
     return cls.__name__ if host else None
 
 
-def _shown(item: object) -> str:
+def shown(item: object) -> str:
+    """An entry as an error text shows it: a class by its path, all else by its repr."""
     return f"{item.__module__}.{item.__qualname__}" if isinstance(item, type) else repr(item)

@@ -1,8 +1,14 @@
-"""Which profiles apply to a model: by the string it is made from, or by what an instance says of itself."""
+"""Which profiles apply to a model: by the string it is made from, or by what an instance says of itself.
+
+The same model gets the same profile either way. A name without a provider has the one that it is inferred to
+have, spellings of one provider are equal, and a name with the day of its release falls back to the one
+without (:mod:`deepagents_kernel.profiles.names`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
@@ -11,14 +17,19 @@ from deepagents_kernel.errors import ProfileTypeError
 from deepagents_kernel.log import get_logger
 from deepagents_kernel.profiles.config import HarnessProfileConfig, as_harness_profile
 from deepagents_kernel.profiles.harness import HarnessProfile
-from deepagents_kernel.profiles.keys import split_spec
+from deepagents_kernel.profiles.keys import SpecParts
+from deepagents_kernel.profiles.mappings import deep_merge
 from deepagents_kernel.profiles.merging import merge_harness_profiles
+from deepagents_kernel.profiles.names import read_name
+from deepagents_kernel.profiles.parts import ProfilePart, with_named_factories
 from deepagents_kernel.profiles.provider import ProviderProfile, resolve_kwargs
 
 if TYPE_CHECKING:
-    from deepagents_kernel.profiles.registry import Layers, ProfileRegistry, RegistrySnapshot
+    from deepagents_kernel.profiles.registry import ProfileRegistry, RegistrySnapshot
+    from deepagents_kernel.profiles.shelf import Layer, Layers, Shelf
 
-_log = get_logger(__name__)
+# Bound once: a lookup takes a few microseconds, and binding anew for each record as long again.
+_log = get_logger(__name__).bind()
 
 
 @frozen
@@ -28,12 +39,16 @@ class ProfileRef:
     Attributes:
         profile: the merged profile.
         key: the most specific registry key that it was found under; empty for none.
-        layers: what was merged, lowest first: registry keys, and the names given to :func:`overlay`.
+        layers: what was merged, lowest first: registry keys as they are registered, and the names given to
+            :func:`overlay`.
+        parts: the profiles that were merged, lowest first, each with its layer and its plugin; one layer may
+            have several.
     """
 
     profile: HarnessProfile = field(hash=False)
     key: str = ""
     layers: tuple[str, ...] = ()
+    parts: tuple[ProfilePart, ...] = field(default=(), eq=False, repr=False)
 
     @property
     def label(self) -> str:
@@ -48,7 +63,8 @@ EMPTY_PROFILE = ProfileRef(HarnessProfile())
 def harness_for_spec(registry: ProfileRegistry, spec: str) -> ProfileRef:
     """The harness profile for a model given as a string; the model itself is never asked.
 
-    The exact key is merged over the key of its provider; one alone applies alone.
+    The key of the model, else that of its name without a date, is merged over the key of its provider; one
+    alone applies alone.
 
     Args:
         registry: where to look.
@@ -65,8 +81,9 @@ def harness_for_model(registry: ProfileRegistry, model: Any) -> ProfileRef:
     """The harness profile for a model given as an instance, by the provider and identifier it reports.
 
     ``provider:identifier`` is tried first, then the identifier alone if it has the form of a key with a
-    model; either inherits from the provider of *its own* key. After these, the reported provider's key, or
-    if none is reported the identifier's. An identifier without a colon is never taken for a provider's key.
+    model; either inherits from the provider of *its own* key, and falls back to its name without a date.
+    After these, the reported provider's key, or if none is reported the identifier's. An identifier without
+    a colon is never taken for a provider's key.
 
     Args:
         registry: where to look.
@@ -96,12 +113,19 @@ def overlay(
     Raises:
         ProfileTypeError: *profile* is neither form of a harness profile.
     """
-    merged = merge_harness_profiles(ref.profile, as_harness_profile(profile))
-    return evolve(ref, profile=merged, layers=(*ref.layers, layer))
+    above = as_harness_profile(profile)
+    parts = (*_parts_of(ref), ProfilePart(layer, above))
+    merged = with_named_factories(merge_harness_profiles(ref.profile, above), parts)
+    return evolve(ref, profile=merged, layers=(*ref.layers, layer), parts=parts)
+
+
+def _parts_of(ref: ProfileRef) -> tuple[ProfilePart, ...]:
+    # One that was made by hand has a profile only.
+    return ref.parts or ((ProfilePart(ref.label, ref.profile),) if ref.layers else ())
 
 
 def provider_for_spec(registry: ProfileRegistry, spec: str) -> ProviderProfile | None:
-    """The provider profile for a model string: the exact key merged over the key of its provider.
+    """The provider profile for a model string: the key of the model merged over that of its provider.
 
     Args:
         registry: where to look.
@@ -144,39 +168,69 @@ def provider_kwargs(
     given: object = {} if kwargs is None else kwargs
     if not isinstance(given, Mapping):
         raise ProfileTypeError(f"kwargs: expected a mapping, got {type(given).__name__}")
-    profile = provider_for_spec(registry, spec)
-    if profile is None:
-        return dict(given)
-    if run_pre_init and profile.pre_init is not None:
-        profile.pre_init(spec)
-    return {**resolve_kwargs(profile), **given}
+    state = registry.snapshot()
+    layers = _spec_layers(state.providers, spec)
+    _log.debug("provider_profile_lookup", spec=spec, layers=layers)
+    parts = [(key, item) for key in layers for item in state.providers.registered(key)]
+    for key, item in parts:
+        if run_pre_init and item.profile.pre_init is not None:
+            with _named(key, item, spec, chained=len(parts) > 1):
+                item.profile.pre_init(spec)
+    made: dict[str, Any] = {}
+    # One by one, as if they were merged, so that a failure is named with its layer.
+    for key, item in parts:
+        with _named(key, item, spec, chained=len(parts) > 1):
+            made = deep_merge(made, resolve_kwargs(item.profile))
+    return {**made, **given}
+
+
+@contextmanager
+def _named(key: str, layer: Layer[ProviderProfile], spec: str, *, chained: bool) -> Iterator[None]:
+    """What a provider profile raises gets a note with its layer, and is logged where others stand by it."""
+    try:
+        yield
+    except Exception as error:
+        label = f"{key} (plugin {layer.owner})" if layer.owner else key
+        error.add_note(f"raised by the provider profile of the layer {label}")
+        if chained:
+            _log.exception("provider_profile_failed", spec=spec, layer=label)
+        raise
 
 
 def _harness(state: RegistrySnapshot, layers: Layers, **asked: str | None) -> ProfileRef:
     _log.debug("harness_profile_lookup", **asked, layers=layers)
-    return ProfileRef(state.merged_harness(layers), layers[-1], layers) if layers else EMPTY_PROFILE
+    return state.kept(layers, lambda found: _ref(state, found)) if layers else EMPTY_PROFILE
 
 
-def _spec_layers(known: Mapping[str, Any], spec: str) -> Layers:
-    parts = split_spec(spec)
+def _ref(state: RegistrySnapshot, layers: Layers) -> ProfileRef:
+    parts = tuple(
+        ProfilePart(key, item.profile, item.owner)
+        for key in layers
+        for item in state.harnesses.registered(key)
+    )
+    merged = with_named_factories(state.merged_harness(layers), parts)
+    return ProfileRef(merged, layers[-1], layers, parts)
+
+
+def _spec_layers(shelf: Shelf[Any], spec: str) -> Layers:
+    parts = read_name(spec)
     if parts is None:
         return ()
-    return _present(known, (parts.provider,) if parts.model is None else (parts.provider, spec))
+    exact = None if parts.model is None else shelf.find(*parts)
+    return _present(shelf.find(parts.provider), exact)
 
 
-def _model_layers(known: Mapping[str, Any], identifier: str | None, provider: str | None) -> Layers:
-    named = split_spec(identifier)
-    own = named.provider if named is not None and named.model is not None else None
-    exact = []
-    if provider and identifier:
-        exact.append((provider, f"{provider}:{identifier}"))
-    if own and identifier:
-        exact.append((own, identifier))
-    for prefix, key in exact:
-        if key in known:
-            return _present(known, (prefix, key))
-    return _present(known, [key for key in (provider or own,) if key])
+def _model_layers(shelf: Shelf[Any], identifier: str | None, provider: str | None) -> Layers:
+    # An identifier is read as a key only if it looks like one: without a colon it would be a provider's.
+    named = read_name(identifier) if identifier and ":" in identifier else None
+    reported = SpecParts(provider, identifier) if provider and identifier else None
+    for parts in filter(None, (reported, named)):
+        exact = shelf.find(*parts)
+        if exact is not None:
+            return _present(shelf.find(parts.provider), exact)
+    fallback = provider or (named.provider if named is not None else None)
+    return _present(shelf.find(fallback) if fallback else None)
 
 
-def _present(known: Mapping[str, Any], keys: Iterable[str]) -> Layers:
-    return tuple(key for key in keys if key in known)
+def _present(*keys: str | None) -> Layers:
+    return tuple(dict.fromkeys(key for key in keys if key))

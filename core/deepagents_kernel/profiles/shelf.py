@@ -95,7 +95,7 @@ class Shelf(Mapping[str, ProfileT]):
 
     def _places(self, index: Mapping[Place, str], key: str) -> Mapping[Place, str]:
         """*index* with a key more. A provider may be called like a model; its key is found as either."""
-        either = {} if ":" in key else {(self._spelling(key), None): key}
+        either: dict[Place, str] = {} if ":" in key else {(self._spelling(key), None): key}
         return {**either, **index, self._place(key): key}
 
     def written(self, key: object) -> str | None:
@@ -103,7 +103,7 @@ class Shelf(Mapping[str, ProfileT]):
         return self._index.get(self._place(key))
 
     def find(self, provider: str, model: str | None = None) -> str | None:
-        """The key of a provider, or of one of its models: under its name, else under its name without date."""
+        """The key of a provider, or of one of its models: by its name, else by its name without a date."""
         spelled = self._spelling(provider)
         if model is None:
             return self._index.get((spelled, None))
@@ -135,7 +135,7 @@ class Shelf(Mapping[str, ProfileT]):
 
     def registered(self, key: str) -> tuple[Layer[ProfileT], ...]:
         """The registrations under a key, in any spelling, lowest first; empty for none."""
-        written = self.written(key)
+        written = key if key in self.layers else self.written(key)
         return () if written is None else self.layers[written]
 
     def put(self, key: str, given: Any, owner: str, *, merge: bool) -> Shelf[ProfileT]:
