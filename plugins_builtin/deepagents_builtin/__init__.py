@@ -5,12 +5,15 @@ from deepagents_kernel._builtin import BuiltinTable
 _MIDDLEWARE = "deepagents_builtin.middleware"
 _BACKENDS = "deepagents_builtin.backends"
 _MODELS = "deepagents_builtin.models"
+_PROVIDERS = "deepagents_builtin.profiles.provider"
+_HARNESSES = "deepagents_builtin.profiles.harness"
 
 BUILTIN = BuiltinTable(
     plugins={
         "middleware.filesystem": f"{_MIDDLEWARE}.filesystem.plugin",
         "middleware.subagents": f"{_MIDDLEWARE}.subagents.plugin",
         "middleware.patch-tool-calls": f"{_MIDDLEWARE}.patch_tool_calls.plugin",
+        "middleware.todo-list": f"{_MIDDLEWARE}.todo_list.plugin",
         "middleware.prompt-caching-anthropic": f"{_MIDDLEWARE}.prompt_caching_anthropic.plugin",
         "middleware.prompt-caching-bedrock": f"{_MIDDLEWARE}.prompt_caching_bedrock.plugin",
         "middleware.prompt-caching-fireworks": f"{_MIDDLEWARE}.prompt_caching_fireworks.plugin",
@@ -21,6 +24,14 @@ BUILTIN = BuiltinTable(
         "model.init-chat-model": f"{_MODELS}.init_chat_model.plugin",
         "model.offline": f"{_MODELS}.offline.plugin",
         "model.scripted": f"{_MODELS}.scripted.plugin",
+        "provider.nvidia": f"{_PROVIDERS}.nvidia",
+        "provider.openai": f"{_PROVIDERS}.openai",
+        "provider.openrouter": f"{_PROVIDERS}.openrouter",
+        "harness.claude-opus-4-7": f"{_HARNESSES}.claude_opus_4_7",
+        "harness.claude-sonnet-4-6": f"{_HARNESSES}.claude_sonnet_4_6",
+        "harness.claude-haiku-4-5": f"{_HARNESSES}.claude_haiku_4_5",
+        "harness.nemotron-3-ultra": f"{_HARNESSES}.nemotron.plugin",
+        "harness.openai-codex": f"{_HARNESSES}.openai_codex",
     },
     exports={
         "FilesystemMiddleware": f"{_MIDDLEWARE}.filesystem.middleware:FilesystemMiddleware",
@@ -63,6 +74,32 @@ BUILTIN = BuiltinTable(
     },
     scaffolding=frozenset({"FilesystemMiddleware", "SubAgentMiddleware"}),
     required=frozenset({"middleware.filesystem", "middleware.subagents"}),
+    optional=frozenset({"middleware.todo-list"}),
+    provides={
+        "middleware.filesystem": ("middleware",),
+        "middleware.subagents": ("middleware", "child stacks", "1 hook"),
+        "middleware.patch-tool-calls": ("middleware",),
+        "middleware.todo-list": ("middleware",),
+        "middleware.prompt-caching-anthropic": ("middleware",),
+        "middleware.prompt-caching-bedrock": ("middleware",),
+        "middleware.prompt-caching-fireworks": ("middleware",),
+        "middleware.human-in-the-loop": ("middleware", "1 hook"),
+        "middleware.tool-exclusion": ("middleware",),
+        "backend.state": ("backends",),
+        "backend.filesystem": ("backends",),
+        "model.init-chat-model": ("models",),
+        "model.offline": ("models",),
+        "model.scripted": ("models",),
+        "provider.nvidia": ("model facts", "provider profiles"),
+        "provider.openai": ("model facts", "provider profiles"),
+        "provider.openrouter": ("provider profiles",),
+        "harness.claude-opus-4-7": ("harness profiles", "model facts"),
+        "harness.claude-sonnet-4-6": ("harness profiles", "model facts"),
+        "harness.claude-haiku-4-5": ("harness profiles", "model facts"),
+        "harness.nemotron-3-ultra": ("harness profiles",),
+        "harness.openai-codex": ("harness profiles", "model facts"),
+    },
     guard="middleware.tool-exclusion",
     default_backend="state",
+    default_model="anthropic:claude-sonnet-4-6",
 )

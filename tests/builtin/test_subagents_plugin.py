@@ -28,6 +28,7 @@ from deepagents_kernel.hookspecs import PROJECT, hookimpl
 from deepagents_kernel.kernel import Kernel
 from deepagents_kernel.plugins.calls import HookCalls
 from deepagents_kernel.plugins.info import PluginInfo, PluginRecord
+from deepagents_kernel.plugins.registration import Registered
 from deepagents_kernel.profiles.harness import GeneralPurposeSubagentProfile, HarnessProfile
 from deepagents_kernel.profiles.lookup import ProfileRef
 from deepagents_kernel.testing.scripted import ScriptedChatModel
@@ -53,7 +54,7 @@ def hook_calls(*shipping):
         name = f"bundle.package-{number}"
         manager.register(package, name)
         records[name] = PluginRecord(name, package, PluginInfo())
-    return HookCalls(manager, records)
+    return HookCalls(Registered(manager), records)
 
 
 def context(*subagents, profile=None, middleware=(), shipping=(), settings=None, kind=StackKind.MAIN):

@@ -290,6 +290,10 @@ async def test_sub_agents_side_by_side_are_answered_each_on_its_own_call(drive):
 # -- how the model is built ----------------------------------------------------------------------
 
 
+#: The server speaks chat completions; the profile of OpenAI would ask it for responses.
+CHAT = {"provider.openai": {"use_responses_api": False}}
+
+
 @pytest.fixture
 def key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "the-key")
@@ -299,7 +303,7 @@ def key(monkeypatch):
 @pytest.mark.spec("MOD-002")
 async def test_what_a_provider_profile_says_reaches_the_wire(drive):
     with OpenAIServer("done") as server:
-        kernel = Kernel()
+        kernel = Kernel(settings=CHAT)
         kernel.profiles.register_provider(
             "openai", ProviderProfile(init_kwargs={"base_url": server.base_url, "temperature": 0.25})
         )
@@ -317,7 +321,7 @@ async def test_what_a_provider_profile_says_reaches_the_wire(drive):
 async def test_settings_of_the_plugin_reach_the_wire_over_the_profile(drive):
     with OpenAIServer("done") as server:
         options = {"base_url": server.base_url, "options": {"temperature": 0.5}}
-        kernel = Kernel(settings={"model.init-chat-model": options})
+        kernel = Kernel(settings={"model.init-chat-model": options, **CHAT})
         kernel.profiles.register_provider(
             "openai", ProviderProfile(init_kwargs={"temperature": 0.25, "seed": 7})
         )
@@ -332,7 +336,10 @@ async def test_settings_of_one_agent_reach_the_wire_for_its_children_too(drive):
         agent = create_deep_agent(
             "openai:gpt-x",
             subagents=[{**POET, "model": "openai:gpt-small"}],
-            settings={"model.init-chat-model": {"base_url": server.base_url, "options": {"seed": 7}}},
+            settings={
+                "model.init-chat-model": {"base_url": server.base_url, "options": {"seed": 7}},
+                **CHAT,
+            },
         )
         await drive(agent)
     assert [request.json["model"] for request in server.requests] == ["gpt-x", "gpt-small", "gpt-x"]
@@ -343,7 +350,7 @@ async def test_settings_of_one_agent_reach_the_wire_for_its_children_too(drive):
 async def test_a_sub_agent_with_another_model_asks_for_that_one(drive):
     turns = [[("task", {"description": "x", "subagent_type": "poet"})], "child", "done"]
     with OpenAIServer(turns) as server:
-        kernel = Kernel(settings={"model.init-chat-model": {"base_url": server.base_url}})
+        kernel = Kernel(settings={"model.init-chat-model": {"base_url": server.base_url}, **CHAT})
         kernel.profiles.register_harness("openai:gpt-small", HarnessProfile(excluded_tools={"grep"}))
         agent = create_deep_agent(
             "openai:gpt-x", subagents=[{**POET, "model": "openai:gpt-small"}], kernel=kernel
@@ -366,6 +373,8 @@ def run_command(server, workspace, *flags):
         "openai:gpt-x",
         "--base-url",
         server.base_url,
+        "-p",
+        "no:provider.openai",
         *flags,
     ]
     kept = {

@@ -1,0 +1,1 @@
+"""The built-in profiles: how models are constructed, and how agents run on them."""

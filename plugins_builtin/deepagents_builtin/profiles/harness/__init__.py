@@ -1,0 +1,1 @@
+"""The built-in harness profiles, one plugin for each family of models."""

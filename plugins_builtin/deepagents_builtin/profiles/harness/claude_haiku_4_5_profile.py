@@ -1,0 +1,8 @@
+"""How agents run on Claude Haiku 4.5."""
+
+from __future__ import annotations
+
+from deepagents_builtin.profiles.harness.claude_texts import COMMON
+from deepagents_kernel.profiles.harness import HarnessProfile
+
+PROFILE = HarnessProfile(system_prompt_suffix=COMMON)
