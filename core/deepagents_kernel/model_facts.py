@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from attrs import Attribute, evolve, field, frozen, validators
 
 from deepagents_kernel.errors import HookError
-from deepagents_kernel.profiles.keys import check_key, split_spec
+from deepagents_kernel.profiles.keys import check_key
+from deepagents_kernel.profiles.names import as_reported, read_name, undated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -149,9 +150,9 @@ def finish_meaning(message: Any, facts: ModelFacts) -> str | None:
 
 
 def _keys(model: Any) -> tuple[str, ...]:
-    """The keys that hold for a model, the most general first."""
+    """The keys that hold for a model, the most general first; names are read as for profiles."""
     if isinstance(model, str):
-        parts = split_spec(model)
+        parts = read_name(model)
         provider, name = parts or ("", None)
     else:
         from deepagents_kernel.models import get_model_identifier, get_model_provider
@@ -159,18 +160,14 @@ def _keys(model: Any) -> tuple[str, ...]:
         provider, name = get_model_provider(model) or "", get_model_identifier(model)
     if not provider:
         return ()
-    provider = _provider(provider)
-    return (provider,) if name is None else (provider, f"{provider}:{name}")
-
-
-def _provider(name: str) -> str:
-    # Strings and clients spell a provider differently (nvidia, NVIDIA); facts are the same for both.
-    return name.lower().replace("-", "_")
+    provider = as_reported(provider)
+    names = () if name is None else (f"{provider}:{undated(name)}", f"{provider}:{name}")
+    return tuple(dict.fromkeys((provider, *names)))
 
 
 def _normalised(key: str) -> str:
     provider, colon, model = check_key(key, "model facts").partition(":")
-    return f"{_provider(provider)}{colon}{model}"
+    return f"{as_reported(provider)}{colon}{model}"
 
 
 def _given(kernel: Kernel) -> Iterator[tuple[str, ModelFacts]]:

@@ -28,6 +28,13 @@ def kernel():
     return Kernel()
 
 
+@pytest.mark.parametrize(
+    "name", ["claude-opus-4-7", "anthropic:claude-opus-4-7-20260201", "Anthropic:claude-opus-4-7"]
+)
+def test_a_name_is_read_as_for_profiles(kernel, name):
+    assert kernel.model_facts(name) == kernel.model_facts("anthropic:claude-opus-4-7") != ModelFacts()
+
+
 # -- the table -----------------------------------------------------------------------------------
 
 
