@@ -42,22 +42,30 @@ class Middleware{number}(AgentMiddleware):
 def deepagents_middleware():
     return MiddlewareSpec("Middleware{number}", Middleware{number}, lambda _: Middleware{number}())
 """
+_PROFILE = """
+from deepagents_kernel import HarnessProfile, hookimpl
+
+@hookimpl
+def deepagents_harness_profiles():
+    return [("vendor-{number}:large", HarnessProfile(system_prompt_suffix="Mind number {number}."))]
+"""
 _COMMAND = "import sys; sys.argv[1:] = {arguments!r}; from deepagents_kernel.cli.entry import main; main()"
 _LIST = _COMMAND.format(arguments=["plugins", "list"])
 _FLOOR = "import importlib.metadata, click, rich"
 _START = "from deepagents_kernel import get_kernel; get_kernel()"
 
 
-def install(folder: Path, count: int) -> Path:
+def install(folder: Path, count: int, source: str = _PLUGIN, kind: str = "middleware") -> Path:
     """A folder with that many distributions, one plugin each."""
-    site = folder / f"site-{count}"
+    site = folder / f"{kind}-{count}"
+    site.mkdir()
     for number in range(count):
         module = f"benchmarked_{number}"
         distribution = Distribution(
             f"deepagents-benchmarked-{number}",
             "1.0",
-            {f"{module}.py": _PLUGIN.format(number=number)},
-            {"deepagents.plugins": {f"middleware.benchmarked-{number}": module}},
+            {f"{module}.py": source.format(number=number)},
+            {"deepagents.plugins": {f"{kind}.benchmarked-{number}": module}},
             ("deepagents-kernel>=0.0.1",),
         )
         with zipfile.ZipFile(write_wheel(folder, distribution)) as wheel:
@@ -88,6 +96,12 @@ def rows(rounds: int = ROUNDS) -> Iterator[Row]:
         small, large = _environment(folder, few) | selected, _environment(folder, many) | selected
         samples = alternate({BASE: lambda: _busy(_START, small), OURS: lambda: _busy(_START, large)}, rounds)
         yield ratio_row(GROUP, f"start, {INSTALLED} installed / {ENABLED} installed", samples, 1.2)
+        none = _environment(folder, install(folder, 0))
+        profiles = _environment(folder, install(folder, INSTALLED, _PROFILE, "harness"))
+        samples = alternate(
+            {BASE: lambda: _busy(_START, none), OURS: lambda: _busy(_START, profiles)}, rounds
+        )
+        yield ratio_row(GROUP, f"start, {INSTALLED} profile packages / none", samples, 2.0)
 
 
 def _environment(folder: Path, site: Path) -> dict[str, str]:

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from deepagents_kernel.errors import DeepAgentsError
     from deepagents_kernel.plugins.selectors import Candidate
 
+# Values of this module are on the path of every listing and are compared by nobody: without the methods for
+# that, and for showing them, attrs makes a class in a third of the time.
+
 Word = Literal["on", "off", "blocked"]
 SCAFFOLDING_HINT = "replace its middleware by name or with replaces=; hide its tools with excluded_tools"
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Step:
     """One word that was said about a plugin.
 
@@ -41,7 +44,7 @@ class Step:
     text: str
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Decision:
     """Whether a plugin is on.
 
@@ -65,7 +68,7 @@ class Decision:
         return any(step.word == "blocked" for step in self.steps)
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Rules:
     """The outcome for every plugin, and what is wrong with the rules.
 
@@ -84,7 +87,7 @@ class Rules:
     strict: str = ""
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Default:
     """What holds for a plugin that nobody names.
 

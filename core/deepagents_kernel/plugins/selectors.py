@@ -21,7 +21,7 @@ _RUNS = re.compile(r"[-_]+")
 SEE = "see: deepagents-kernel plugins list"
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Candidate:
     """A plugin that a name may stand for.
 
@@ -38,7 +38,7 @@ class Candidate:
     scaffolding: bool = False
 
 
-@frozen(eq=False)
+@frozen(eq=False, repr=False)
 class Selection:
     """What a name stands for.
 
