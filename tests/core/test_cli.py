@@ -22,6 +22,7 @@ from deepagents_kernel.cli.app import COMMANDS, app
 from deepagents_kernel.cli.call import Call
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.plugins.group import COMMANDS as PLUGINS
+from deepagents_kernel.cli.profiles.group import COMMANDS as PROFILES
 from deepagents_kernel.plugins.catalog import PluginState
 from deepagents_kernel.testing.scripted import ScriptedChatModel
 
@@ -78,7 +79,7 @@ def test_version_among_other_words(call):
 
 def test_a_misspelt_command_offers_the_nearest(call):
     assert "no command named 'rnu'; nearest: run" in one_line(call("rnu", "--help"))
-    assert "there are: doctor, plan, plugins, run, settings" in one_line(call("zzzzzz"))
+    assert "there are: doctor, plan, plugins, profiles, run, settings" in one_line(call("zzzzzz"))
 
 
 def test_a_misspelt_option_is_one_line(call):
@@ -552,11 +553,15 @@ def documented(heading):
     return [row for row in re.findall(r"^\| `?([\w-]*\w)`? \|", section, re.MULTILINE) if row not in HEADS]
 
 
-LEAVES = [*(name for name in COMMANDS if name != "plugins"), *(f"plugins {name}" for name in PLUGINS)]
+GROUPS = {"plugins": PLUGINS, "profiles": PROFILES}
+LEAVES = [
+    *(name for name in COMMANDS if name not in GROUPS),
+    *(f"{group} {name}" for group, table in GROUPS.items() for name in table),
+]
 COMMON = ["--config", "--debug", "--help", "-p"]
 
 
-@pytest.mark.parametrize("name", [*LEAVES, "plugins", ""])
+@pytest.mark.parametrize("name", [*LEAVES, *GROUPS, ""])
 def test_documented_options_are_the_options(name):
     command = app
     for part in name.split():

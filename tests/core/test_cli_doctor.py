@@ -201,8 +201,16 @@ def test_extras_that_are_not_installed_are_notes_with_the_command(cli):
 
 
 def test_packages_that_the_kernel_needs_are_problems(cli):
-    kernel_metadata(cli, "Requires-Dist: click>=999", "Requires-Dist: not-to-be-found-anywhere")
-    problems, _ = look(cli)
+    kernel_metadata(
+        cli,
+        "Provides-Extra: here",
+        "Requires-Dist: click>=999",
+        "Requires-Dist: not-to-be-found-anywhere",
+        'Requires-Dist: attrs>=20; extra == "here"',
+    )
+    problems, notes = look(cli)
+    # What the kernel itself lacks is not missing from an extra that is there.
+    assert not any("extra" in text for text in notes)
     text, remedy = about(problems, "click>=999")
     assert "is installed" in text
     assert remedy == "pip install 'click>=999'"

@@ -240,6 +240,20 @@ def test_explain_says_what_would_change_the_state(cli, text, state, way):
     assert way in change(result)
 
 
+def test_of_two_closed_lists_the_outer_one_counts(cli):
+    cli.install("backend.acme", BAD)
+    cli.configure_user('[plugins]\nallow = ["deepagents-kernel"]\n')
+    cli.configure('[plugins]\nenable = ["acme"]\nallow = ["deepagents-kernel"]\n')
+    lines = [" ".join(line.split()) for line in cli("plugins", "explain", "acme").stdout.splitlines()]
+    outer = "~/config/deepagents-kernel/deepagents.toml:2"
+    assert lines[0] == f"backend.acme is blocked: not in allow ({outer})"
+    assert lines[2:5] == [
+        "rules 1. on by 'acme' in deepagents.toml:2",
+        f"2. left out: not in allow ({outer}) <- counts",
+        "3. left out: not in allow (deepagents.toml:3)",
+    ]
+
+
 def test_explain_does_not_advise_a_file_against_a_variable(cli, monkeypatch):
     cli.install("backend.acme", BAD)
     monkeypatch.setenv("DEEPAGENTS_PLUGINS_DISABLE", "acme")

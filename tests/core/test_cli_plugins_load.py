@@ -300,6 +300,14 @@ def is_running(pid):
     return True
 
 
+def test_a_thread_that_a_plugin_leaves_behind_is_not_waited_for(cli):
+    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    cli.install("backend.busy", thread + GOOD)
+    result = cli("plugins", "show", "busy", "--timeout", "60")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "load      done after" in result.stdout
+
+
 def test_a_flood_of_output_is_kept_short(cli):
     cli.install("backend.bad", "print('x' * 5_000_000)\nprint('the end')\n" + GOOD)
     result = cli("plugins", "show", "bad")

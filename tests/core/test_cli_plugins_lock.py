@@ -82,7 +82,10 @@ def test_verify_finds_what_is_new_changed_and_gone(cli):
 def test_a_locked_plugin_that_is_off_is_compared_too(cli):
     cli("plugins", "lock")
     cli.module.write_text("changed", encoding="utf-8")
-    assert cli("plugins", "verify", "-p", "no:acme").exit_code == 1
+    result = cli("plugins", "verify", "-p", "no:acme")
+    assert result.exit_code == 1
+    assert "has changed" in result.stdout
+    assert "not installed" not in result.stdout
 
 
 def test_another_kernel_is_a_note(cli):

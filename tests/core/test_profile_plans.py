@@ -191,10 +191,11 @@ PROFILE = HarnessProfileConfig(system_prompt_suffix="Grüße", excluded_tools={"
 
 
 @pytest.mark.spec("BY-080")
-@pytest.mark.parametrize("kind", ["toml", "json"])
+@pytest.mark.parametrize("kind", ["toml", "yaml", "yml", "json"])
 @pytest.mark.parametrize("as_text", [True, False])
 def test_a_profile_can_be_given_as_a_file(kernel: Kernel, tmp_path: Path, kind: str, as_text: bool) -> None:
     toml = 'system_prompt_suffix = "Grüße"\nexcluded_tools = ["grep"]\nrestored_tools = ["glob"]\n'
+    # JSON is YAML too.
     text = toml if kind == "toml" else json.dumps(PROFILE.to_dict(), ensure_ascii=False)
     path = tmp_path / f"mine.{kind}"
     path.write_text(text, encoding="utf-8")
@@ -214,7 +215,10 @@ def test_a_profile_can_be_given_as_a_file(kernel: Kernel, tmp_path: Path, kind: 
     ("name", "text", "reason"),
     [
         ("gone.toml", None, "No such file"),
-        ("mine.yaml", "", "toml or .json"),
+        ("mine.ini", "", ".toml, .yaml, .yml, .json"),
+        ("mine.yaml", "", "expected a mapping"),
+        ("mine.yaml", "excluded_tools: [", "can't be read"),
+        ("mine.yml", "a: !!python/object:builtins.object {}", "can't be read"),
         ("mine.toml", "excluded_tools = [", "can't be read"),
         ("mine.json", "{", "can't be read"),
         ("mine.json", "\xff", "can't be read"),
@@ -257,3 +261,17 @@ def test_a_callers_own_general_purpose_agent_stands_whatever_the_profile_says(
     assert plan.main.child("general-purpose").context.spec["description"] == "Ours."
     without = kernel.plan(make_request(model()))
     assert ("main/general-purpose" in [stack.path for stack in without.stacks()]) is (enabled is not False)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.json", '{"system_prompt_suffix": "a", "system_prompt_suffix": "b"}'),
+        ("p.yaml", "system_prompt_suffix: a\nsystem_prompt_suffix: b\n"),
+        ("p.toml", 'system_prompt_suffix = "a"\nsystem_prompt_suffix = "b"\n'),
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ProfileError, match=name):
+        read_profile(tmp_path / name)

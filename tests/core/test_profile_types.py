@@ -692,6 +692,8 @@ def test_door_exports_exactly_these_names() -> None:
         "HarnessProfileConfig",
         "LazyProfile",
         "ProviderProfile",
+        "harness_for_spec",
+        "provider_kwargs",
         "register_harness_profile",
         "register_provider_profile",
     ]

@@ -25,6 +25,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "doctor": ("deepagents_kernel.cli.doctor.command:doctor", "Look for what is wrong, and say what to do."),
     "plan": ("deepagents_kernel.cli.plan:plan", "Show what an agent would be made of, and why."),
     "plugins": ("deepagents_kernel.cli.plugins.group:plugins", "List, explain, switch and lock plugins."),
+    "profiles": ("deepagents_kernel.cli.profiles.group:profiles", "List, show and explain profiles."),
     "run": ("deepagents_kernel.cli.run:run", "Let an agent work on a task in a folder."),
     "settings": ("deepagents_kernel.cli.settings:settings", "Show every setting, and who set it."),
 }

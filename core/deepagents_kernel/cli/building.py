@@ -17,17 +17,31 @@ if TYPE_CHECKING:
     from deepagents_kernel.kernel import Kernel
 
 
-def plan_agent(kernel: Kernel, model: str, *, workspace: Path | None) -> AgentPlan:
+def plan_agent(
+    kernel: Kernel, model: str, *, workspace: Path | None, profile: str | None = None
+) -> AgentPlan:
     """The plan of the agent that a model and a workspace make.
+
+    Args:
+        kernel: makes it.
+        model: the model, as ``provider:name``.
+        workspace: the folder to work in, if any.
+        profile: file of a harness profile for this agent, if any.
 
     Raises:
         DeepAgentsError: the plan can't be made.
     """
-    return _plan(kernel, model, workspace, None)
+    return _plan(kernel, model, workspace, profile=profile)
 
 
 def build_agent(
-    kernel: Kernel, model: str, *, base_url: str | None, workspace: Path, system_prompt: str | None
+    kernel: Kernel,
+    model: str,
+    *,
+    base_url: str | None,
+    workspace: Path,
+    system_prompt: str | None,
+    profile: str | None = None,
 ) -> tuple[CompiledStateGraph[Any, Any, Any, Any], tuple[str, ...]]:
     """An agent, and what its plan warns about.
 
@@ -37,20 +51,20 @@ def build_agent(
         base_url: where the model is served; ``None`` for where its provider serves it.
         workspace: the folder to work in.
         system_prompt: instructions that come before the agent's own.
+        profile: file of a harness profile for this agent, if any.
 
     Raises:
         DeepAgentsError: it can't be built.
     """
+    further: dict[str, Any] = {"system_prompt": system_prompt, "profile": profile}
     if base_url is None:
-        plan = _plan(kernel, model, workspace, system_prompt)
+        plan = _plan(kernel, model, workspace, **further)
     else:
-        plan = _served_at(kernel, base_url, model, workspace, system_prompt)
+        plan = _served_at(kernel, base_url, model, workspace, **further)
     return kernel.compile(plan), tuple(problem.describe() for problem in plan.warnings)
 
 
-def _served_at(
-    kernel: Kernel, base_url: str, model: str, workspace: Path, system_prompt: str | None
-) -> AgentPlan:
+def _served_at(kernel: Kernel, base_url: str, model: str, workspace: Path, **further: Any) -> AgentPlan:
     """A plan in which the model is served elsewhere.
 
     Raises:
@@ -68,20 +82,20 @@ def _served_at(
     # A malformed string can't be a key; whoever resolves it says what is wrong with it.
     with contextlib.suppress(ProfileError):
         kernel.profiles.register_provider(model, ProviderProfile(init_kwargs_factory=address))
-    plan = _plan(kernel, model, workspace, system_prompt)
+    plan = _plan(kernel, model, workspace, **further)
     if not asked:
         msg = f"model {model!r} takes no address, so --base-url means nothing for it; leave it out"
         raise CommandError(msg)
     return plan
 
 
-def _plan(kernel: Kernel, model: str, workspace: Path | None, system_prompt: str | None) -> AgentPlan:
+def _plan(kernel: Kernel, model: str, workspace: Path | None, **further: Any) -> AgentPlan:
     from deepagents_kernel.assembly.request import make_request
     from deepagents_kernel.contracts.backend_spec import quote_path
 
     backend = None if workspace is None else f"filesystem:{quote_path(str(workspace))}"
     try:
-        return kernel.plan(make_request(model=model, backend=backend, system_prompt=system_prompt))
+        return kernel.plan(make_request(model=model, backend=backend, **further))
     except ModelSpecError as error:
         raise CommandError(_with_near_model(error, kernel)) from error
     except DeepAgentsError:

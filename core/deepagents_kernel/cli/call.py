@@ -13,13 +13,14 @@ from deepagents_kernel.cli.output import Output, one_line
 from deepagents_kernel.errors import DeepAgentsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from deepagents_kernel.config.source import Configuration
     from deepagents_kernel.kernel import Kernel
     from deepagents_kernel.plugins.catalog import Catalog
 
 CommandT = TypeVar("CommandT", bound=click.Command)
+AnyT = TypeVar("AnyT", bound="Callable[..., Any]")
 
 
 class CommandError(DeepAgentsError):
@@ -164,6 +165,13 @@ def trust_option(command: CommandT) -> CommandT:
         )
     )
     return command
+
+
+def profile_option(command: AnyT) -> AnyT:
+    """Give a command, or the function that becomes one, the option ``--profile``."""
+    help_text = "Put the harness profile in this file (TOML, YAML, JSON) on top."
+    option: Callable[[AnyT], AnyT] = click.option("--profile", metavar="FILE", help=help_text)
+    return option(command)
 
 
 def _add_single(context: click.Context, _parameter: click.Parameter, values: Sequence[str]) -> None:

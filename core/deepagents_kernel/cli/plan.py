@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from deepagents_kernel.cli.building import plan_agent
-from deepagents_kernel.cli.call import Call, CommandError, common_options, trust_option
+from deepagents_kernel.cli.call import Call, CommandError, common_options, profile_option, trust_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.workspace import check_workspace
 
@@ -26,6 +26,7 @@ _NO_PLAN = "it is not a plan that this version reads, and is left as it is"
     "--model", metavar="SPEC", default="offline", show_default=True, help="The model, as provider:name."
 )
 @click.option("--workspace", metavar="DIR", help="The folder that the agent would work in.")
+@profile_option
 @click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON; store it for --check.")
 @click.option("--check", metavar="FILE", help="Compare with a stored plan; exit code 1 if it differs.")
 @click.option("--diff", "pair", metavar="A B", nargs=2, help="Compare two stored plans.")
@@ -38,6 +39,7 @@ def plan(
     *,
     model: str,
     workspace: str | None,
+    profile: str | None,
     as_json: bool,
     check: str | None,
     pair: tuple[str, str] | None,
@@ -53,7 +55,7 @@ def plan(
         return _compare(call, _stored(pair[0]), _stored(pair[1]))
     stored = None if check is None else _stored(check)
     folder = None if workspace is None else check_workspace(workspace)
-    planned = plan_agent(call.kernel(folder), model, workspace=folder)
+    planned = plan_agent(call.kernel(folder), model, workspace=folder, profile=profile)
     if stored is not None:
         return _compare(call, stored, planned.to_dict())
     if as_json:

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from deepagents_kernel.cli.background import in_background
 from deepagents_kernel.cli.building import build_agent
-from deepagents_kernel.cli.call import Call, CommandError, common_options, trust_option
+from deepagents_kernel.cli.call import Call, CommandError, common_options, profile_option, trust_option
 from deepagents_kernel.cli.connection import connection_failure
 from deepagents_kernel.cli.events import EventReader
 from deepagents_kernel.cli.report import CODES, JsonReport, Report, RunResult, Status, TextReport
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--model", metavar="SPEC", help="As provider:name; 'offline' needs no network and no key.")
 @click.option("--base-url", metavar="URL", help="Where the model is served, for a server of your own.")
 @click.option("--system-prompt", metavar="TEXT", help="Instructions that come before the agent's own.")
+@profile_option
 @click.option("--recursion-limit", type=click.IntRange(min=1), metavar="N", help="Most steps of the agent.")
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
 @click.pass_obj
@@ -45,6 +46,7 @@ def run(
     model: str | None,
     base_url: str | None,
     system_prompt: str | None,
+    profile: str | None,
     recursion_limit: int | None,
     as_json: bool,
 ) -> int:
@@ -62,7 +64,12 @@ def run(
     if not os.access(folder, os.W_OK):
         call.output.warning(f"{workspace!r} is read-only for you: the agent can read it and write nothing")
     agent, warnings = build_agent(
-        call.kernel(folder), model, base_url=base_url, workspace=folder, system_prompt=system_prompt
+        call.kernel(folder),
+        model,
+        base_url=base_url,
+        workspace=folder,
+        system_prompt=system_prompt,
+        profile=profile,
     )
     for warning in warnings:
         call.output.warning(warning)

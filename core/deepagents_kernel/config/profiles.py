@@ -9,12 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.config.source import ConfiguredProfile
-from deepagents_kernel.config.tables import header, kind_of, table
+from deepagents_kernel.config.tables import header, table
 from deepagents_kernel.config.values import described, too_deep
 from deepagents_kernel.errors import ProfileError, nearest_hint
 from deepagents_kernel.profiles.config import HarnessProfileConfig
 from deepagents_kernel.profiles.keys import check_key
-from deepagents_kernel.profiles.provider import ProviderProfile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +56,7 @@ def _read(document: Document, kinds: Mapping[str, Any], expander: Expander) -> I
             if kind == "harness":
                 yield ConfiguredProfile(kind, name, _harness(document, key, values))
             else:
-                yield ConfiguredProfile(kind, name, _provider(document, key, values, expander))
+                yield ConfiguredProfile(kind, name, _kwargs(document, key, values, expander))
 
 
 def _unknown_kind(document: Document, kind: str) -> Exception:
@@ -163,34 +162,33 @@ FIELDS: Mapping[str, Check] = {
 
 # -- provider ----------------------------------------------------------------------------------------------
 
-_KWARGS = "init_kwargs"
+_FIELD = "init_kwargs"
 
 
-def _provider(
-    document: Document, key: Key, values: Mapping[str, Any], expander: Expander
-) -> ProviderProfile:
+def _kwargs(document: Document, key: Key, values: Mapping[str, Any], expander: Expander) -> Mapping[str, Any]:
     for name, value in values.items():
-        if name != _KWARGS:
+        if name != _FIELD:
             raise document.error(
                 (*key, name),
                 "a provider profile in a file has no such field",
                 _provider_hint(document, key, name, value),
             )
-    path = (*key, _KWARGS)
-    kwargs = table(document, path, values.get(_KWARGS, {}))
+    path = (*key, _FIELD)
+    kwargs = table(document, path, values.get(_FIELD, {}))
     if too_deep(kwargs):
         raise document.error(path, "values are nested too deeply")
     _check_plain(document, path, kwargs)
-    return ProviderProfile(init_kwargs=expander.value(kwargs, path))
+    expanded: Mapping[str, Any] = expander.value(kwargs, path)
+    return expanded
 
 
 def _provider_hint(document: Document, key: Key, name: str, value: Any) -> str:
     if name in _CALLED:
         return _IN_CODE
-    near = nearest_hint(name, [_KWARGS])
+    near = nearest_hint(name, [_FIELD])
     if near:
         return near
-    below = f"keyword arguments of the model stand in {header(document, (*key, _KWARGS))}"
+    below = f"keyword arguments of the model stand in {header(document, (*key, _FIELD))}"
     return f"{below}; {_quotes(document, key, name)}" if isinstance(value, Mapping) else below
 
 
@@ -203,5 +201,4 @@ def _check_plain(document: Document, key: Key, value: Any) -> None:
         for item in value:
             _check_plain(document, key, item)
     elif not isinstance(value, str | bool | int | float):
-        reason = f"expected text, a number, true or false, a list or a table, got {kind_of(value)}"
-        raise document.error(key, f"{reason} of another sort", "write dates and times in quotes")
+        raise document.error(key, "a date or a time is nothing that a model takes", "put it into quotes")

@@ -65,12 +65,21 @@ class ConfiguredProfile:
     Attributes:
         kind: ``"harness"`` or ``"provider"``.
         key: the registry key: ``provider`` or ``provider:model``.
-        profile: the ``HarnessProfileConfig`` or ``ProviderProfile``; may hold secrets.
+        given: a ``HarnessProfileConfig``, or the keyword arguments of models, which may hold secrets.
     """
 
     kind: str
     key: str
-    profile: Any = field(repr=False)
+    given: Any = field(repr=False)
+
+    def profile(self) -> Any:
+        """The ``HarnessProfileConfig`` or ``ProviderProfile``."""
+        if self.kind == "harness":
+            return self.given
+        # Imported when a kernel is built: listings read configuration too, and have to be fast.
+        from deepagents_kernel.profiles.provider import ProviderProfile
+
+        return ProviderProfile(init_kwargs=self.given)
 
 
 def _nowhere(_key: Key) -> str:

@@ -178,7 +178,7 @@ def register_configured(configuration: Configuration, registry: ProfileRegistry)
                 registry.register_harness if row.kind == "harness" else registry.register_provider
             )
             with registry.owned_by(source.where("profiles", row.kind, row.key)):
-                register(row.key, row.profile)
+                register(row.key, row.profile())
 
 
 def collect_backends(calls: HookCalls, loaded: Loaded) -> dict[str, tuple[str, BackendSpec]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from deepagents_kernel.api import register_harness_profile, register_provider_profile
     from deepagents_kernel.profiles.config import HarnessProfileConfig
     from deepagents_kernel.profiles.harness import GeneralPurposeSubagentProfile, HarnessProfile
+    from deepagents_kernel.profiles.lookup import harness_for_spec, provider_kwargs
     from deepagents_kernel.profiles.provider import ProviderProfile
     from deepagents_kernel.profiles.shelf import LazyProfile
 
@@ -22,6 +23,8 @@ __all__ = [
     "HarnessProfileConfig",
     "LazyProfile",
     "ProviderProfile",
+    "harness_for_spec",
+    "provider_kwargs",
     "register_harness_profile",
     "register_provider_profile",
 ]
@@ -32,6 +35,8 @@ _HOMES = {
     "HarnessProfileConfig": "deepagents_kernel.profiles.config:HarnessProfileConfig",
     "LazyProfile": "deepagents_kernel.profiles.shelf:LazyProfile",
     "ProviderProfile": "deepagents_kernel.profiles.provider:ProviderProfile",
+    "harness_for_spec": "deepagents_kernel.profiles.lookup:harness_for_spec",
+    "provider_kwargs": "deepagents_kernel.profiles.lookup:provider_kwargs",
     "register_harness_profile": "deepagents_kernel.api:register_harness_profile",
     "register_provider_profile": "deepagents_kernel.api:register_provider_profile",
 }

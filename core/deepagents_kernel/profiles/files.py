@@ -1,4 +1,4 @@
-"""A harness profile from a file of its own: TOML or JSON, as ``HarnessProfileConfig.to_dict`` writes it."""
+"""A harness profile from a file of its own: TOML, YAML or JSON, as ``HarnessProfileConfig`` writes it."""
 
 from __future__ import annotations
 
@@ -12,18 +12,53 @@ from deepagents_kernel.errors import ProfileError, ProfileTypeError
 from deepagents_kernel.profiles.config import HarnessProfileConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from deepagents_kernel.profiles.harness import HarnessProfile
 
-_READERS: dict[str, Callable[[str], Any]] = {".toml": tomllib.loads, ".json": json.loads}
+
+def _once(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A mapping; a key that is there twice is an error, as in TOML, and not one of both by chance."""
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is there twice")
+        found[key] = value
+    return found
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _yaml(text: str) -> Any:
+    # Imported for such a file only: it is slow to import.
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+            _once((self.construct_object(key, deep=True), None) for key, _ in node.value)
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(text, Loader)  # noqa: S506 - a subclass of the safe one
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())) from error
+
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    ".toml": tomllib.loads,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".json": _json,
+}
 
 
 def read_profile(path: str | os.PathLike[str]) -> HarnessProfileConfig:
     """The profile in a file.
 
     Args:
-        path: a ``.toml`` or ``.json`` file in UTF-8; relative to the working directory.
+        path: a ``.toml``, ``.yaml``, ``.yml`` or ``.json`` file in UTF-8; relative to the working directory.
 
     Raises:
         ProfileError: the file can't be read, is not what its ending says, or its profile is malformed.
@@ -32,7 +67,7 @@ def read_profile(path: str | os.PathLike[str]) -> HarnessProfileConfig:
     file = Path(path)
     reader = _READERS.get(file.suffix.lower())
     if reader is None:
-        raise ProfileError(f"profile {str(file)!r}: a profile is a {' or '.join(_READERS)} file")
+        raise ProfileError(f"profile {str(file)!r}: a profile is a {', '.join(_READERS)} file")
     try:
         data = reader(file.read_text(encoding="utf-8"))
     except OSError as error:

@@ -21,7 +21,7 @@ from deepagents_kernel.profiles.keys import SpecParts
 from deepagents_kernel.profiles.mappings import deep_merge
 from deepagents_kernel.profiles.merging import merge_harness_profiles
 from deepagents_kernel.profiles.names import read_name
-from deepagents_kernel.profiles.parts import ProfilePart, with_named_factories
+from deepagents_kernel.profiles.parts import ProfilePart, owned, with_named_factories
 from deepagents_kernel.profiles.provider import ProviderProfile, resolve_kwargs
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _named(key: str, layer: Layer[ProviderProfile], spec: str, *, chained: bool)
     try:
         yield
     except Exception as error:
-        label = f"{key} (plugin {layer.owner})" if layer.owner else key
+        label = owned(key, layer.owner)
         error.add_note(f"raised by the provider profile of the layer {label}")
         if chained:
             _log.exception("provider_profile_failed", spec=spec, layer=label)

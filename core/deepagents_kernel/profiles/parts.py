@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import evolve, frozen
 
 from deepagents_kernel.errors import nearest_hint
+from deepagents_kernel.plugins.names import PLUGIN_NAME
 from deepagents_kernel.profiles.exclusions import known_name, shown, take_back
 from deepagents_kernel.profiles.extras import materialize, replace_matching
 from deepagents_kernel.profiles.harness import HarnessProfile
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
     Middleware = Any
 
 
+def owned(layer: str, owner: str) -> str:
+    """A layer and its owner in words.
+
+    Args:
+        layer: the registry key, or the name that a profile was given under.
+        owner: a plugin, a place in a file, or an empty string for nobody.
+    """
+    if not owner:
+        return layer
+    return f"{layer} (plugin {owner})" if PLUGIN_NAME.fullmatch(owner) else f"{layer} ({owner})"
+
+
 @frozen
 class ProfilePart:
     """One harness profile of those that were merged.
@@ -26,7 +39,7 @@ class ProfilePart:
     Attributes:
         layer: the registry key, or the name that it was given for one agent.
         profile: the profile.
-        owner: the plugin that registered it; empty for the program itself.
+        owner: the plugin that registered it, or its place in a file; empty for the program itself.
     """
 
     layer: str
@@ -38,7 +51,7 @@ class ProfilePart:
     @property
     def label(self) -> str:
         """The layer and its owner in words."""
-        return f"{self.layer} (plugin {self.owner})" if self.owner else self.layer
+        return owned(self.layer, self.owner)
 
 
 @frozen

@@ -129,7 +129,7 @@ class ProfileRegistry:
 
     @contextmanager
     def owned_by(self, owner: str) -> Iterator[None]:
-        """Registrations in this context are made by *owner*, the name of a plugin."""
+        """Registrations in this context are made by *owner*: a plugin, or a place in a file."""
         token = self._owner.set(owner)
         try:
             yield

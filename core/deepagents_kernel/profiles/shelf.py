@@ -52,7 +52,7 @@ class Layer(Generic[ProfileT]):
     """One registration under a key.
 
     Attributes:
-        owner: the plugin that made it; empty for the program itself.
+        owner: the plugin that made it, or its place in a file; empty for the program itself.
         given: what was registered.
     """
 

@@ -1,0 +1,1 @@
+"""Models of Gigacorp, an invented vendor, for deepagents-kernel. Everything is found by entry points."""
