@@ -269,9 +269,10 @@ def test_a_callers_own_general_purpose_agent_stands_whatever_the_profile_says(
         ("p.json", '{"system_prompt_suffix": "a", "system_prompt_suffix": "b"}'),
         ("p.yaml", "system_prompt_suffix: a\nsystem_prompt_suffix: b\n"),
         ("p.toml", 'system_prompt_suffix = "a"\nsystem_prompt_suffix = "b"\n'),
+        ("p.yml", "? [a, b]\n: c\n"),
     ],
 )
-def test_a_key_that_is_there_twice_is_an_error(tmp_path: Path, name: str, text: str) -> None:
+def test_a_key_that_is_there_twice_or_is_none_is_an_error(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ProfileError, match=name):
         read_profile(tmp_path / name)

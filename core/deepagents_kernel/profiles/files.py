@@ -37,8 +37,9 @@ def _yaml(text: str) -> Any:
 
     class Loader(yaml.SafeLoader):
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002
+            found = super().construct_mapping(node, deep)  # refuses keys that can be none
             _once((self.construct_object(key, deep=True), None) for key, _ in node.value)
-            return super().construct_mapping(node, deep)
+            return found
 
     try:
         return yaml.load(text, Loader)  # noqa: S506 - a subclass of the safe one
