@@ -32,6 +32,18 @@ def nearest_hint(name: str, known: Iterable[str]) -> str:
     return f"nearest: {', '.join(names)}" if names else ""
 
 
+def error_text(error: BaseException, limit: int = 2000) -> str:
+    """Type and text of an exception of others, which may be of any length, or raise when it is shown."""
+    name = type(error).__name__
+    try:
+        text = str(error)[:limit]
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return f"{name} (its text can't be shown)"
+    return f"{name}: {text}" if text else name
+
+
 def _lines(text: str, hint: str) -> str:
     return f"{text}\n  {hint}" if hint else text
 

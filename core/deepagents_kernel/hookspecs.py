@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from deepagents_kernel.errors import Problem
     from deepagents_kernel.kernel import Kernel
     from deepagents_kernel.model_facts import ModelFacts
+    from deepagents_kernel.plugins.registration import HookDeclarations
     from deepagents_kernel.profiles import (
         HarnessProfile,
         HarnessProfileConfig,
@@ -57,13 +58,13 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 
 
 @hookspec
-def deepagents_addhooks(pluginmanager: pluggy.PluginManager) -> None:
+def deepagents_addhooks(pluginmanager: HookDeclarations) -> None:
     """Declare hook specifications of your own, with ``pluginmanager.add_hookspecs``.
 
     Called first, once for each kernel, as an ordinary function and before any implementation is checked,
     so that the order in which plugins are loaded never matters.
 
-    :param pluginmanager: add specifications, nothing else.
+    :param pluginmanager: has this one method of pluggy's manager, and no other.
     :returns: nothing.
     Kind: load; an exception refuses the plugin.
     """

@@ -6,6 +6,7 @@ import copy
 import os
 import threading
 import warnings
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import evolve
@@ -185,7 +186,7 @@ class Kernel:
     @property
     def records(self) -> Mapping[str, PluginRecord]:
         """The same by name."""
-        return self._parts.records
+        return MappingProxyType(self._parts.records)
 
     @property
     def catalog(self) -> Catalog:
@@ -231,7 +232,7 @@ class Kernel:
     @property
     def settings_by_class(self) -> Mapping[type, Any]:
         """The settings that somebody gave, by settings class."""
-        return self._parts.settings
+        return MappingProxyType(self._parts.settings)
 
     def configured(self, values: Mapping[str, Any] | None) -> Kernel:
         """The same kernel with an agent's own settings over its own; plugins and profiles are shared.
@@ -311,7 +312,7 @@ class Kernel:
         with self._lock:
             if self._parts.backends is None:
                 self._parts.backends = backend_table(self._parts.calls.collect("deepagents_backends"))
-            return self._parts.backends
+            return MappingProxyType(self._parts.backends)
 
     def counter(self, context: StackContext) -> TokenCounter:
         """What counts tokens for a stack: a plugin's counter, else an approximation that says so."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ class _Building:
     """A thread at work, and the event that it sets when it is done."""
 
     thread: int = field(factory=threading.get_ident)
+    process: int = field(factory=os.getpid)
     done: threading.Event = field(factory=threading.Event)
 
 
@@ -47,11 +49,11 @@ class SharedKernel:
                 thread that waits for the kernel.
             DeepAgentsError: it can't be built.
         """
-        while True:
-            kernel, building = self._begin()
-            if kernel is not None:
-                return kernel
-            if building.thread != threading.get_ident():
+        while self._kernel is None:
+            building, mine = self._begin()
+            if building is None:
+                continue
+            if not mine:
                 self._wait(building)
                 continue
             try:
@@ -59,18 +61,25 @@ class SharedKernel:
             finally:
                 self._building = None
                 building.done.set()
+        return self._kernel
 
-    def _begin(self) -> tuple[Kernel | None, _Building]:
-        """The kernel if there is one, and who is building it: this thread, if nobody was."""
-        if self._kernel is not None:
-            return self._kernel, _Building()
+    def _begin(self) -> tuple[_Building | None, bool]:
+        """Who is building, and whether that is this call; nobody if there is a kernel by now."""
         with self._lock:
-            if self._building is None and self._kernel is None:
-                self._building = _Building()
-            return self._kernel, self._building or _Building()
+            if self._kernel is not None:
+                return None, False
+            other = self._building
+            # In a child of a process that was forked meanwhile the thread at work does not exist.
+            if other is not None and other.process == os.getpid():
+                return other, False
+            self._building = _Building()
+            return self._building, True
 
     @staticmethod
     def _wait(building: _Building) -> None:
+        if building.thread == threading.get_ident():
+            reason = "the shared kernel is asked for by what is needed to make it"
+            raise PluginError("kernel", reason, "ask for it when it is there")
         if building.done.wait(PATIENCE):
             return
         plugin = RUNNING.get(building.thread, "")

@@ -213,3 +213,13 @@ def test_the_table_names_every_variable():
     found = environment_source(values)
     assert found.switches == Switches(("x",), ("x",), ("x",), ("x",), False, False, False)
     assert found.settings == {"bundle.x": {"key": "x"}, "kernel": {"key": "x"}}
+
+
+@pytest.mark.parametrize("value", ["0", "false", " no ", "OFF"])
+def test_a_list_that_is_switched_off_is_an_empty_one(value):
+    switches = environment_source(
+        {"DEEPAGENTS_PLUGINS_DISABLE": value, "DEEPAGENTS_PLUGINS_ENABLE": value}
+    ).switches
+    assert switches.disable == switches.enable == ()
+    # Of a closed list it would be a guess, and a dangerous one.
+    assert environment_source({"DEEPAGENTS_PLUGINS_ALLOW": value}).switches.allow == (value.strip(),)

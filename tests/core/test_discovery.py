@@ -9,7 +9,7 @@ import pytest
 import tiny
 from installed import Site, middleware
 
-from deepagents_kernel import Kernel, PluginError, PluginState, PluginWarning
+from deepagents_kernel import Kernel, PlanError, PluginError, PluginState, PluginWarning
 from deepagents_kernel._version import __version__
 from deepagents_kernel.errors import (
     HookError,
@@ -118,8 +118,11 @@ def test_the_order_in_which_distributions_are_found_changes_nothing(site, monkey
             "distributions",
             lambda turn=turn, **options: turn(real(**options)),
         )
-        plan = site.kernel().plan(tiny.request())
-        found.append((tiny.order(plan.main), plan.fingerprint))
+        kernel = site.kernel()
+        plan = kernel.plan(tiny.request())
+        rows = [row.name for row in kernel.catalog.rows]
+        plugins = [record.name for record in kernel.plugins]
+        found.append((tiny.order(plan.main), plan.fingerprint, rows, plugins))
     assert found[0] == found[1]
     assert found[0][0] == ["One", "Three", "Two"]
 
@@ -683,3 +686,126 @@ def test_a_program_may_read_the_configuration_itself(site):
 
     site.add("deepagents-a", {"middleware.a": middleware("A")})
     assert order(site.kernel(config=Configuration())) == ["A"]
+
+
+# -- hostile packages -----------------------------------------------------------------------------
+
+GATE = """
+from deepagents_kernel import Problem, hookimpl
+
+@hookimpl
+def deepagents_plan_validate(plan):
+    return Problem("closed")
+"""
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "pluginmanager.set_blocked('bundle.gate')",
+        "pluginmanager.register(object(), 'other.plugin')",
+        "pluginmanager.register(object(), 'bundle.gate')",
+        "pluginmanager.unregister(name='bundle.gate')",
+        "pluginmanager.hook.__dict__.clear()",
+    ],
+)
+def test_a_plugin_can_declare_hooks_and_reach_no_other_plugin(site, attempt):
+    site.add("deepagents-gate", {"bundle.gate": GATE})
+    site.add("deepagents-evil", {"bundle.evil": hook("addhooks(pluginmanager)", attempt)})
+    kernel = quiet_kernel(site)
+    assert states(kernel) == {"bundle.evil": "failed", "bundle.gate": "enabled"}
+    assert "add_hookspecs" in kernel.catalog.row("bundle.evil").why
+    with pytest.raises(PlanError, match="closed"):
+        kernel.plan(tiny.request())
+
+
+TEXTLESS = """
+class Odd(ValueError):
+    def __str__(self):
+        raise {error}
+
+raise Odd
+"""
+
+
+@pytest.mark.parametrize("error", ["ValueError('inner')", "SystemExit(3)", "RecursionError"])
+def test_an_exception_that_cannot_be_shown_costs_its_plugin_alone(site, error):
+    site.add("deepagents-odd", {"middleware.odd": TEXTLESS.format(error=error)})
+    site.add("deepagents-a", {"middleware.a": middleware("A")})
+    kernel = quiet_kernel(site)
+    assert order(kernel) == ["A"]
+    assert kernel.catalog.row("middleware.odd").why == "Odd (its text can't be shown)"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "type('Panic', (BaseException,), {})('rust')",
+        "GeneratorExit('x')",
+        "__import__('asyncio').CancelledError('x')",
+        "BaseExceptionGroup('some', [type('Panic', (BaseException,), {})('rust')])",
+        "ExceptionGroup('some', [ValueError('x')])",
+    ],
+)
+def test_what_is_no_exception_and_ends_no_process_is_a_failure_too(site, error):
+    site.add("deepagents-odd", {"middleware.odd": f"raise {error}"})
+    assert states(quiet_kernel(site)) == {"middleware.odd": "failed"}
+
+
+@pytest.mark.parametrize("error", ["KeyboardInterrupt()", "BaseExceptionGroup('g', [KeyboardInterrupt()])"])
+def test_an_interrupt_passes_with_a_note_of_where_it_happened(site, error):
+    site.add("deepagents-odd", {"middleware.odd": f"raise {error}"})
+    with pytest.raises(BaseException) as caught:
+        site.kernel()
+    assert "raised while plugin middleware.odd was loaded" in caught.value.__notes__
+
+
+def test_a_stranger_with_the_name_of_a_required_plugin_stops_nothing(site):
+    site.add("deepagents-audit", {"middleware.audit": middleware("Audit")})
+    site.add("deepagents-stranger", {"middleware.audit": RAISES})
+    allowed = ["deepagents-kernel", "deepagents-audit"]
+    kernel = site.kernel(allow=allowed, required=["middleware.audit"], strict=True)
+    assert order(kernel) == ["Audit"]
+    assert [str(row.state) for row in kernel.catalog.named("middleware.audit")] == ["enabled", "blocked"]
+    with pytest.raises(PluginRuleError, match="is required and blocked"):
+        site.kernel(allow=["deepagents-kernel"], required=["middleware.audit"])
+
+
+def test_a_package_with_two_entry_points_of_one_name_is_told_apart(site):
+    site.add("deepagents-x", {"middleware.a": RAISES})
+    info = next(site.folder.glob("deepagents_x-*.dist-info"))
+    (info / "entry_points.txt").write_text(
+        "[deepagents.plugins]\nmiddleware.a = one\n\n[deepagents.optional_plugins]\nmiddleware.a = two\n",
+        encoding="utf-8",
+    )
+    kernel = quiet_kernel(site, enable=["middleware.a"])
+    assert "two entry points of that name" in kernel.catalog.row("middleware.a").hint
+
+
+def test_settings_that_cannot_be_made_from_their_defaults_are_refused(site):
+    source = (
+        f"{HOOK}from attrs import field, frozen\nfrom deepagents_kernel import PluginInfo\n"
+        "@frozen\nclass Bad:\n    x: int = field(factory=lambda: 1 // 0)\n"
+        "PLUGIN = PluginInfo(settings=Bad)\n" + TOOLS
+    )
+    kernels = (
+        f"{HOOK}from deepagents_kernel import PluginInfo\n"
+        "from deepagents_kernel.assembly.compile import KernelSettings\n"
+        "PLUGIN = PluginInfo(settings=KernelSettings)\n" + TOOLS
+    )
+    site.add("deepagents-bad", {"bundle.bad": source, "bundle.takes": kernels})
+    kernel = quiet_kernel(site)
+    assert states(kernel) == {"bundle.bad": "failed", "bundle.takes": "failed"}
+    assert "ZeroDivisionError" in kernel.catalog.row("bundle.bad").why
+    assert "the kernel" in kernel.catalog.row("bundle.takes").why
+
+
+def test_a_plugin_cannot_take_others_out_of_the_kernel(site):
+    body = "kernel.records.pop('backend.tiny')"
+    site.add("deepagents-evil", {"bundle.evil": hook("configure(kernel)", body)})
+    kernel = quiet_kernel(site)
+    assert states(kernel) == {"bundle.evil": "failed"}
+    assert "backend.tiny" in kernel.records
+    for mapping in (kernel.records, kernel.backends, kernel.settings_by_class):
+        with pytest.raises(TypeError):
+            mapping["x"] = 1

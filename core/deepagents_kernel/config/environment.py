@@ -123,7 +123,10 @@ def _switches(environ: Mapping[str, str], places: dict[Key, str]) -> Switches:
     return Switches(**given)
 
 
-def _names(_name: str, text: str) -> tuple[str, ...]:
+def _names(name: str, text: str) -> tuple[str, ...]:
+    # DISABLE=0 is how people switch such a variable off. Of a closed list it would be a guess.
+    if not name.endswith("_ALLOW") and flag_word(text) is False:
+        return ()
     # Variables are often put together from others: a name that comes twice is no slip here.
     return tuple(dict.fromkeys(part for part in _SEPARATORS.split(text) if part))
 

@@ -112,7 +112,7 @@ def _assemble(
     parts.records = dict(loaded.records)
     parts.catalog = loaded.catalog
     with blamed(parts.records):
-        check_relations(parts.records, loaded.catalog)
+        check_relations(parts.records, loaded.catalog, own_settings)
         registered = build_manager(tuple(parts.records.values()), loaded.running)
     parts.calls = HookCalls(registered, parts.records)
     parts.classes = settings_classes(parts.records.values(), own_settings)

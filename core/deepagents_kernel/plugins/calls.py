@@ -16,7 +16,14 @@ from attrs import frozen
 
 from deepagents_kernel.assembly.context import Contribution
 from deepagents_kernel.assembly.problems import problems_of
-from deepagents_kernel.errors import DeepAgentsError, HookError, PlanError, PluginError, nearest_hint
+from deepagents_kernel.errors import (
+    DeepAgentsError,
+    HookError,
+    PlanError,
+    PluginError,
+    error_text,
+    nearest_hint,
+)
 from deepagents_kernel.log import get_logger
 from deepagents_kernel.plugins.registration import hook_names
 
@@ -132,7 +139,9 @@ class HookCalls:
             try:
                 self._call(implementation, hook, "", arguments, records=True)
             except Exception as error:
-                _log.exception("hook_failed", plugin=implementation.plugin, hook=hook, error=str(error))
+                _log.exception(
+                    "hook_failed", plugin=implementation.plugin, hook=hook, error=error_text(error)
+                )
 
     def each(self, hook: str) -> Iterator[tuple[str, Callable[..., tuple[Any, ...]]]]:
         """Plugin name and guarded call of each implementation, where each is looked at by itself."""
@@ -223,7 +232,7 @@ class HookCalls:
             error.add_note(f"raised by plugin {implementation.plugin}, hook {hook}, stack {at or '-'}")
             raise
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
+            reason = error_text(error)
             raise HookError(implementation.plugin, hook, at, reason) from error
 
 

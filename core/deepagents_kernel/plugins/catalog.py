@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 #: The distribution of the kernel and its built-in plugins.
 KERNEL = "deepagents-kernel"
 
+#: How the difference begins when files are not those that were installed.
+FILES_DIFFER = "its files are not those of its RECORD"
+
 
 TAKEN = "a plugin of that name is there already"
 TAKEN_HINT = "give it a name of its own; to take over another plugin's slot declare replaces="
@@ -87,7 +90,9 @@ class CatalogRow:
         """Where it comes from, in words: ``built-in``, ``code``, or distribution and version."""
         if self.builtin:
             return "built-in"
-        return f"{self.distribution} {self.version}".strip() or "code"
+        if self.installed is None:
+            return "code"
+        return f"{self.distribution or 'a package without a name'} {self.version}".strip()
 
     @property
     def on(self) -> bool:
@@ -296,10 +301,17 @@ def _fitting(
 
         changed = difference(installed, lock, reader)
         if changed:
-            hint = f"if the change is meant: {KERNEL} plugins lock"
+            hint = _way_back(changed, installed)
             why = f"not as in {lock.path}: {changed}"
             return evolve(row, state=PluginState.BLOCKED, why=why, hint=hint)
     return row
+
+
+def _way_back(changed: str, installed: InstalledPlugin) -> str:
+    if changed.startswith(FILES_DIFFER):
+        # Locking would refuse them as well: they are not those that were installed.
+        return f"install it anew: pip install --force-reinstall {installed.distribution}"
+    return f"if the change is meant: {KERNEL} plugins lock"
 
 
 def _without_clashes(rows: Sequence[CatalogRow]) -> list[CatalogRow]:
@@ -315,7 +327,10 @@ def _clashing(row: CatalogRow, same: Sequence[CatalogRow]) -> CatalogRow:
     others = [item.origin for item in same if item is not row]
     if not others or row.installed is None:
         return row
-    hint = f"disable one of the packages by its name, such as: -p no:{row.distribution}"
+    if row.origin in others:
+        hint = f"its package has two entry points of that name; tell the authors of {row.distribution}"
+    else:
+        hint = f"disable one of the packages by its name, such as: -p no:{row.distribution}"
     return row.failed(f"the name is taken: {', '.join(others)} has it too", hint)
 
 
@@ -325,9 +340,9 @@ def _unmet(rows: Iterable[CatalogRow]) -> Iterator[DeepAgentsError]:
         if row.scaffolding and row.state is PluginState.BLOCKED:
             reason = f"{row.name} is scaffolding, which can't be left out"
             yield PluginRuleError(row.name, row.decision.why, reason, row.hint)
-    for row in rows:
-        if row.decision.required and not row.on:
-            yield required_is_off(row)
+    on = {row.name for row in rows if row.on}
+    for row in {row.name: row for row in rows if row.decision.required and row.name not in on}.values():
+        yield required_is_off(row)
 
 
 def required_is_off(row: CatalogRow) -> PluginRuleError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, evolve, field
 
-from deepagents_kernel.errors import PluginError, PluginFailedError
+from deepagents_kernel.errors import PluginError, PluginFailedError, error_text
 from deepagents_kernel.log import get_logger
 from deepagents_kernel.plugins.catalog import TAKEN, TAKEN_HINT, PluginState
 from deepagents_kernel.plugins.info import PluginRecord
@@ -37,7 +37,7 @@ class PluginFailure(Exception):  # noqa: N818 - carries a failure from one place
     """
 
     def __init__(self, names: Iterable[str], error: BaseException) -> None:
-        super().__init__(str(error))
+        super().__init__(error_text(error))
         self.names = tuple(names)
         self.error = error
 
@@ -80,7 +80,10 @@ class Loaded:
         try:
             with third_party_output():
                 yield
-        except Exception as error:
+        except BaseException as error:
+            if _ends_the_process(error):
+                error.add_note(f"raised while plugin {name} was loaded")
+                raise
             raise PluginFailure([name], error) from error
         finally:
             if outer is None:
@@ -110,6 +113,16 @@ class Loaded:
         )
         self.catalog = self.catalog.replaced({position: failed})
         refuse_failure(failed, self.catalog.strict, error)
+
+
+def _ends_the_process(error: BaseException) -> bool:
+    """Whether an exception is for whoever runs the process, and not about a plugin.
+
+    Others that are no ``Exception`` exist too: those of extensions in Rust, of a test runner, a cancellation.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return any(_ends_the_process(part) for part in error.exceptions)
+    return isinstance(error, (KeyboardInterrupt, SystemExit))
 
 
 def named_plugins(plugins: Iterable[Any] | Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -153,7 +166,8 @@ def load(catalog: Catalog, table: BuiltinTable, given: Mapping[str, Any]) -> Loa
     ranks = {name: rank for rank, name in enumerate(table.plugins)}
     for row in catalog.rows:
         if not row.on:
-            refuse_failure(row, catalog.strict)
+            others = any(other.on for other in catalog.named(row.name))
+            refuse_failure(row, catalog.strict, required=not others)
             continue
         if row.installed is not None:
             _load_installed(loaded, row, row.installed, rank=len(ranks))
@@ -207,7 +221,7 @@ def failure_text(error: BaseException, row: CatalogRow) -> tuple[str, str]:
     if isinstance(error, PluginError):
         reason, hint = error.reason, error.hint
     else:
-        reason, hint = f"{type(error).__name__}: {error}", ""
+        reason, hint = error_text(error), ""
     if not hint:
         # A package is broken more often than the plugin is wrong about itself.
         package = row.distribution or row.name
@@ -217,15 +231,23 @@ def failure_text(error: BaseException, row: CatalogRow) -> tuple[str, str]:
     return " ".join(reason.split())[:300], " ".join(hint.split())
 
 
-def refuse_failure(row: CatalogRow, strict: str, error: BaseException | None = None) -> None:
+def refuse_failure(
+    row: CatalogRow, strict: str, error: BaseException | None = None, *, required: bool = True
+) -> None:
     """Raise for a plugin that failed or does not fit, where that is an error.
+
+    Args:
+        row: the plugin.
+        strict: where ``strict`` is set; empty if it isn't.
+        error: what it raised, if anything.
+        required: whether its being required counts; it does not when another plugin of the name is on.
 
     Raises:
         PluginFailedError: it is required, or ``strict`` is set.
     """
-    source = row.decision.required or strict
-    if source and row.state in (PluginState.FAILED, PluginState.INCOMPATIBLE):
-        rule = f"required ({source})" if row.decision.required else f"strict ({source})"
+    needed = row.decision.required if required else ""
+    if (needed or strict) and row.state in (PluginState.FAILED, PluginState.INCOMPATIBLE):
+        rule = f"required ({needed})" if needed else f"strict ({strict})"
         raise PluginFailedError(row.name, row.origin, row.why, rule, row.hint) from error
 
 

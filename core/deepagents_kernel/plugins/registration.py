@@ -11,13 +11,13 @@ from __future__ import annotations
 import inspect
 from contextlib import nullcontext
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pluggy
 from attrs import field, frozen
 
 from deepagents_kernel import hookspecs
-from deepagents_kernel.errors import PluginError, nearest_hint
+from deepagents_kernel.errors import PluginError, error_text, nearest_hint
 from deepagents_kernel.plugins.info import BAD_NAME_HINT, HOOK_API, PLUGIN_NAME, PluginInfo, PluginRecord
 
 if TYPE_CHECKING:
@@ -55,6 +55,27 @@ def check_plugin_name(name: str) -> None:
             "not a plugin name",
             BAD_NAME_HINT,
         )
+
+
+class HookDeclarations:
+    """What a plugin gets to declare its hooks with: of pluggy's manager the one method for that.
+
+    With the manager itself a plugin could block or replace others, approvals among them, and nobody would
+    see it.
+    """
+
+    __slots__ = ("_add",)
+
+    def __init__(self, manager: pluggy.PluginManager) -> None:
+        self._add = manager.add_hookspecs
+
+    def add_hookspecs(self, module_or_class: Any) -> None:
+        """Declare the hooks of a module or a class, as pluggy's method of that name does."""
+        self._add(module_or_class)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        msg = f"there is no {name!r} here: a plugin declares hooks with add_hookspecs, and nothing else"
+        raise AttributeError(msg)
 
 
 @frozen(eq=False)
@@ -121,9 +142,11 @@ def _register(manager: pluggy.PluginManager, record: PluginRecord) -> None:
     for attribute, _, _ in _implementations(manager, record.plugin):
         setattr(holder, attribute, getattr(record.plugin, attribute))
     try:
-        manager.register(holder, record.name)
+        registered = manager.register(holder, record.name)
     except (ValueError, pluggy.PluginValidationError) as error:
-        raise PluginError(record.name, str(error)) from error
+        raise PluginError(record.name, error_text(error)) from error
+    if registered != record.name:
+        raise PluginError(record.name, "it could not be registered: its name is blocked")
 
 
 def hook_names(manager: pluggy.PluginManager) -> list[str]:
@@ -144,11 +167,9 @@ def _declare(manager: pluggy.PluginManager, record: PluginRecord) -> None:
     try:
         # As of any hook, the arguments that an implementation does not use may be left out.
         takes = inspect.signature(declare).parameters
-        declare(**({"pluginmanager": manager} if "pluginmanager" in takes else {}))
+        declare(**({"pluginmanager": HookDeclarations(manager)} if "pluginmanager" in takes else {}))
     except Exception as error:
-        raise PluginError(
-            record.name, f"deepagents_addhooks raised {type(error).__name__}: {error}"
-        ) from error
+        raise PluginError(record.name, f"deepagents_addhooks raised {error_text(error)}") from error
 
 
 def _check(manager: pluggy.PluginManager, record: PluginRecord) -> tuple[str, ...]:

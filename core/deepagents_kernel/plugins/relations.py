@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import NOTHING, fields, has
 
-from deepagents_kernel.errors import PluginError, nearest_hint
+from deepagents_kernel.errors import PluginError, error_text, nearest_hint
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,15 +15,20 @@ if TYPE_CHECKING:
     from deepagents_kernel.plugins.info import PluginRecord
 
 
-def check_relations(records: Mapping[str, PluginRecord], catalog: Catalog) -> None:
+def check_relations(records: Mapping[str, PluginRecord], catalog: Catalog, kernel: type[Any]) -> None:
     """Look at what the plugins of a kernel demand of each other.
 
     Installed plugins are looked at last, so that one of them never makes another plugin look wrong.
 
+    Args:
+        records: the plugins.
+        catalog: says what became of those that are missing.
+        kernel: the settings class of the kernel itself.
+
     Raises:
         PluginError: the first one that can't be here; ``plugin`` names it.
     """
-    owners: dict[type, str] = {}
+    owners: dict[type, str] = {kernel: "the kernel"}
     for record in sorted(records.values(), key=lambda item: (item.installed, item.order)):
         for needed in record.info.requires:
             if needed not in records:
@@ -57,3 +62,8 @@ def _check_settings_class(name: str, cls: Any) -> None:
             reason = f"{cls.__name__}.{attribute.name} has no default"
             hint = "settings nobody set have to come from somewhere: give it a default"
             raise PluginError(name, reason, hint)
+    try:
+        cls()
+    except Exception as error:
+        reason = f"{cls.__name__} can't be made from its defaults: {error_text(error)}"
+        raise PluginError(name, reason, "its defaults have to pass its own checks") from error
