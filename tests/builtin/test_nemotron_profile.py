@@ -93,7 +93,7 @@ from deepagents_kernel.testing import ScriptedChatModel
 Kernel().plan(make_request(ScriptedChatModel(["done"])))
 print(*sorted(name for name in sys.modules if ".nemotron" in name or name.endswith("behaviour")))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     package = "deepagents_builtin.profiles.harness.nemotron"
     assert done.stdout.split() == [package, f"{package}.plugin"]
 

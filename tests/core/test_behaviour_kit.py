@@ -57,7 +57,7 @@ def test_every_name_of_the_kit_is_there():
 
 def test_importing_the_kit_imports_no_langchain():
     code = "import deepagents_kernel.behaviour, sys; print('langchain' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "False"
 
 

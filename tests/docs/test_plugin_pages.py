@@ -204,3 +204,11 @@ def test_a_hook_that_goes_away_warns_who_implements_it():
     ):
         with pytest.warns(RemovedIn04Warning, match="goes"):
             tiny.kernel({"bundle.owner": owner, "bundle.greets": plugin})
+
+
+def test_listings_say_of_built_ins_what_loading_them_shows():
+    table = load_table()
+    kernel = Kernel.discover(enable=sorted(table.optional), autoload=False)
+    shown = {row.name: row.provides for row in kernel.catalog.rows if row.builtin}
+    assert shown == {name: tuple(table.provides.get(name, ())) for name in table.plugins}
+    assert all(shown.values())
