@@ -40,15 +40,32 @@ def test_a_sound_installation_has_no_problem(cli):
     cli.install("backend.good")
     result = cli("doctor")
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout.startswith("versions       deepagents-kernel 0.1.0, Python 3.")
+    assert result.stdout.startswith("versions     deepagents-kernel 0.1.0, Python 3.")
     text = " ".join(result.stdout.split())
     for word in ("langchain ", "langgraph ", "pluggy ", "interpreter ", " enabled", "no problems"):
         assert word in text
-    assert "configuration  environment" in result.stdout
+    assert "configuration" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
 
 
-def test_the_files_that_were_read_are_listed_in_order(cli):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEEPAGENTS_PLUGINS_ENABLE", ""),
+        ("DEEPAGENTS_PLUGINS_STRICT", "no"),
+        ("DEEPAGENTS_KERNEL__RECURSION_LIMIT", "7"),
+    ],
+)
+def test_the_environment_is_listed_where_it_says_something(cli, monkeypatch, name, value):
+    monkeypatch.setenv("DEEPAGENTS_OF_SOMEBODY_ELSE", "1")
+    assert json.loads(cli("doctor", "--json").stdout)["configuration"] == []
+    monkeypatch.setenv(name, value)
+    assert "configuration  environment" in cli("doctor").stdout
+    assert json.loads(cli("doctor", "--json").stdout)["configuration"] == ["environment"]
+
+
+def test_the_files_that_were_read_are_listed_in_order(cli, monkeypatch):
+    monkeypatch.setenv("DEEPAGENTS_PLUGINS_STRICT", "no")
     cli.configure_user("")
     cli.configure("")
     document = json.loads(cli("doctor", "--json", "-p", "offline").stdout)
@@ -126,7 +143,7 @@ def test_what_differs_from_the_lock_is_a_problem_and_what_allow_leaves_out_is_no
     assert look(cli)[0] == {}
     module.write_text("changed", encoding="utf-8")
     _, remedy = about(look(cli)[0], "backend.good (acme-good 1.0) blocked: not as in")
-    assert remedy == "if the change is meant: deepagents-kernel plugins lock"
+    assert remedy == "install it anew: pip install --force-reinstall acme-good"
     cli.configure("[plugins]\nallow = ['deepagents-kernel']\n")
     problems, notes = look(cli)
     assert problems == {}

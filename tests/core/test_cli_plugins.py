@@ -275,6 +275,8 @@ def test_explain_what_does_not_fit_and_what_failed(cli):
     update_cache([LoadResult("backend.acme", "acme-acme", "1.0", (), "ImportError: x", 0.25)])
     assert "needs deepagents-kernel<0.1: needs" in " ".join(cli("plugins", "explain", "old").stdout.split())
     text = cli("plugins", "explain", "acme").stdout
+    assert text.startswith("backend.acme: failed, ImportError: x (at its last load)\n")
+    assert text.endswith("see: deepagents-kernel plugins show backend.acme\n")
     assert "does not say which kernel it needs" in text
     assert "last load  ImportError: x (0.250 s)" in text
 
@@ -320,6 +322,16 @@ def test_a_narrow_terminal_gets_two_lines_a_row_and_whole_names():
     name = "middleware.with-a-name-that-is-very-long"
     lines = list(table(HEADS, [(name, "on", "why it is so"), (name, "on", "-")], 60, fixed=2))
     assert lines[1:] == [f"{name}  on", "    why it is so", f"{name}  on"]
+
+
+@pytest.mark.parametrize("width", [None, 100])
+def test_a_cell_that_is_very_long_widens_its_own_row_alone(width):
+    lines = list(
+        table(
+            HEADS, [("n" * 61, "on", "why"), ("short", "on", "why"), ("m" * 60, "off", "x")], width, fixed=2
+        )
+    )
+    assert lines[1:] == [f"{'n' * 61}  on     why", f"{'short':60}  on     why", f"{'m' * 60}  off    x"]
 
 
 def test_pairs_repeat_no_label_and_keep_hard_blanks():

@@ -246,6 +246,13 @@ def test_show_as_json(cli):
     assert found["load"]["summary"] == "Does good."
 
 
+def test_show_as_json_of_a_plugin_that_fails(cli):
+    cli.install("backend.bad", "import not_to_be_found")
+    (found,) = json.loads(cli("plugins", "show", "bad", "--json").stdout)["plugins"]
+    assert (found["state"], found["why"]) == ("failed", found["load"]["error"])
+    assert "not_to_be_found" in found["why"]
+
+
 def test_show_a_built_in(cli):
     text = cli("plugins", "show", "subagents").stdout
     assert "declares  deepagents_subagents" in text
@@ -270,6 +277,7 @@ def test_show_survives_whatever_a_plugin_does(cli, code, reason):
     result = cli("plugins", "show", "bad")
     assert (result.exit_code, result.stderr) == (1, "")
     assert reason in one_line(result.stdout)
+    assert "state failed: see load (otherwise enabled: installed)" in one_line(result.stdout)
     assert "backend.bad" in result.stdout
     assert reason.rpartition("'")[0] in read_cache()["backend.bad"].error
     assert cli.states()["backend.bad"][0] == "failed"
@@ -300,12 +308,14 @@ def is_running(pid):
     return True
 
 
-def test_a_thread_that_a_plugin_leaves_behind_is_not_waited_for(cli):
-    thread = "import threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
-    cli.install("backend.busy", thread + GOOD)
-    result = cli("plugins", "show", "busy", "--timeout", "60")
+def test_what_a_plugin_leaves_for_the_end_of_its_process_is_not_waited_for(cli, tmp_path):
+    marker = tmp_path / "ended"
+    late = f"import atexit, pathlib\natexit.register(pathlib.Path({str(marker)!r}).touch)\n"
+    cli.install("backend.busy", late + GOOD)
+    result = cli("plugins", "show", "busy")
     assert (result.exit_code, result.stderr) == (0, "")
     assert "load      done after" in result.stdout
+    assert not marker.exists()
 
 
 def test_a_flood_of_output_is_kept_short(cli):

@@ -57,7 +57,7 @@ def test_a_changed_plugin_is_blocked_told_of_and_locked_again(cli):
     assert lines[0] == "deepagents.lock: 1 difference"
     assert lines[1].startswith("backend.acme its RECORD is not the one")
     assert lines[1].endswith("(acme-acme 1.0)")
-    assert lines[2] == "if the changes are meant: deepagents-kernel plugins lock"
+    assert lines[2] == "if the change is meant: deepagents-kernel plugins lock"
     assert "lock file" not in cli("plugins", "lock").stderr
     assert cli.states()["backend.acme"][0] == "enabled"
 
@@ -72,11 +72,26 @@ def test_verify_finds_what_is_new_changed_and_gone(cli):
     cli.module.write_text("changed", encoding="utf-8")
     result = cli("plugins", "verify")
     assert result.exit_code == 1
-    found = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:-1])
+    found = dict(line.split(maxsplit=1) for line in result.stdout.splitlines()[1:-2])
     assert "has changed" in found["backend.acme"]
     assert "it is not listed" in found["backend.fresh"]
     assert "acme-gone 1.0) and not installed" in found["backend.gone"]
     assert set(found) == {"backend.acme", "backend.fresh", "backend.gone"}
+
+
+def test_what_was_changed_in_place_has_to_be_installed_anew(cli):
+    cli.install("backend.other", BAD)
+    cli("plugins", "lock")
+    cli.module.write_text("changed", encoding="utf-8")
+    cli.install("backend.other", BAD + "#")
+    result = cli("plugins", "verify")
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[-2:] == [
+        "install it anew: pip install --force-reinstall acme-acme",
+        "if the change is meant: deepagents-kernel plugins lock",
+    ]
+    cli.install("backend.other", BAD)
+    assert "plugins lock" not in cli("plugins", "verify").stdout
 
 
 def test_a_locked_plugin_that_is_off_is_compared_too(cli):

@@ -125,7 +125,7 @@ def test_a_plugin_that_failed_at_its_last_load_is_a_warning(cli):
     update_cache([LoadResult("backend.acme", "acme-acme", "1.0", (), "ImportError: x", 0.1)])
     result = cli("plugins", "enable", "acme")
     assert result.exit_code == 0
-    assert "backend.acme is failed all the same: ImportError: x" in result.stderr
+    assert "backend.acme failed all the same: ImportError: x" in result.stderr
 
 
 def test_other_plugins_that_change_with_it_are_named(cli):

@@ -246,6 +246,25 @@ def test_a_broken_pyproject_of_somebody_else_is_passed_over(home, project, text)
     assert found.ignored[0].reason
 
 
+@pytest.mark.parametrize("kind", ["pipe", "device", "large"])
+def test_a_pyproject_that_never_ends_is_passed_over(home, project, kind):
+    project.mkdir(exist_ok=True)
+    path = project / "pyproject.toml"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "device":
+        path.symlink_to("/dev/zero")
+    else:
+        with path.open("wb") as stream:
+            stream.truncate(10_000_001)
+    put(home / "code")
+    found = command()
+    assert marks(found) == [(Level.PROJECT, "code")]
+    assert ignored(found) == [path]
+    said = "it is larger than 10 MB" if kind == "large" else "it is not a regular file"
+    assert found.ignored[0].reason == f"the file can't be read: {said}"
+
+
 @pytest.mark.parametrize("text", ["[tool.deepagents.plugins\n", b"[tool.deepagents]\n# \xff\n"])
 def test_a_broken_pyproject_that_speaks_of_us_is_an_error(project, text):
     (project / "pyproject.toml").write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -15,6 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import deepagents_kernel
+from deepagents_kernel._builtin import BuiltinTable
+from deepagents_kernel.config.source import Configuration, Level, Source, Switches
+from deepagents_kernel.plugins.catalog import make_catalog
 from deepagents_kernel.plugins.info import PLUGIN_NAME
 from deepagents_kernel.plugins.installed import normalized, scan
 
@@ -240,6 +243,30 @@ def file_for_folder(info):
     info.write_text("", encoding="utf-8")
 
 
+def pipe(name):
+    def change(info):
+        (info / name).unlink()
+        os.mkfifo(info / name)
+
+    return change
+
+
+def device(name):
+    def change(info):
+        (info / name).unlink()
+        (info / name).symlink_to("/dev/zero")
+
+    return change
+
+
+def large(name):
+    def change(info):
+        with (info / name).open("ab") as stream:
+            stream.truncate(10_000_001)
+
+    return change
+
+
 def entries(text):
     return lambda info: (info / "entry_points.txt").write_bytes(text)
 
@@ -270,9 +297,19 @@ TROUBLES = {
     "no module": (entries(PLUGIN.encode() + b"backend.x = a-b:c\n"), "is not name = module:attribute", True),
     "relative": (entries(PLUGIN.encode() + b"backend.x = .a:c\n"), "is not name = module:attribute", True),
     "no metadata": (lambda info: (info / "METADATA").unlink(), "it has no METADATA", True),
-    "empty metadata": (metadata(b""), "its metadata give no name", True),
+    "another name": (metadata(b"Name: deepagents-kernel\nVersion: 1\n"), "not that of the folder", False),
     "no version": (metadata(b"Name: own-audit\n\nVersion: 1\n"), "its metadata give no version", True),
-    "bytes in metadata": (metadata(b"Name: own\nVersion: 1\nAuthor: \xe9\n"), "METADATA can't be read", True),
+    "bytes in metadata": (
+        metadata(b"Name: own-audit\nVersion: 1\nAuthor: \xe9\n"),
+        "METADATA can't be read",
+        True,
+    ),
+    "a pipe": (pipe("entry_points.txt"), "entry_points.txt can't be read: it is not a regular file", False),
+    "a device": (device("entry_points.txt"), "entry_points.txt can't be read: it is not a regular", False),
+    "too much": (large("entry_points.txt"), "entry_points.txt can't be read: it is larger than 10 MB", False),
+    "a pipe for metadata": (pipe("METADATA"), "METADATA can't be read: it is not a regular file", True),
+    "a device for metadata": (device("METADATA"), "METADATA can't be read: it is not a regular file", True),
+    "too much metadata": (large("METADATA"), "METADATA can't be read: it is larger than 10 MB", True),
     "left over": (left_over, "left over from an interrupted run of pip", False),
 }
 
@@ -295,6 +332,21 @@ def test_without_metadata_name_and_version_are_unknown(tmp_path):
     (distribution(tmp_path, "own-audit") / "METADATA").unlink()
     (plugin,) = scan([str(tmp_path)]).plugins
     assert (plugin.distribution, plugin.version, plugin.requirements) == ("", "", ())
+
+
+@pytest.mark.parametrize("text", ["", "Metadata-Version: 2.1\nVersion: 1.0\n\n"])
+def test_a_distribution_without_a_name_is_listed_and_no_trouble(tmp_path, text):
+    (distribution(tmp_path, "own-audit") / "METADATA").write_text(text, encoding="utf-8")
+    found = scan([str(tmp_path)])
+    assert ([plugin.distribution for plugin in found.plugins], found.troubles) == ([""], ())
+
+
+@pytest.mark.parametrize("name", ["own-audit", "Own.Audit", "own__audit"])
+def test_the_name_of_the_folder_may_be_spelt_otherwise(tmp_path, name):
+    text = f"Name: {name}\nVersion: 1.0\n\n"
+    (distribution(tmp_path, "own-audit") / "METADATA").write_text(text, encoding="utf-8")
+    found = scan([str(tmp_path)])
+    assert ([plugin.distribution for plugin in found.plugins], found.troubles) == ([name], ())
 
 
 @pytest.mark.parametrize(
@@ -334,6 +386,25 @@ def test_folders_that_are_none(tmp_path, folder):
     (tmp_path / "broken.zip").write_bytes(b"PK")
     distribution(tmp_path / "site", "own-audit")
     assert names(scan([str(tmp_path / folder), str(tmp_path / "site")])) == ["middleware.audit"]
+
+
+@pytest.mark.parametrize("name", ["deepagents-kernel", "Deepagents_Kernel", "deepagents.kernel"])
+def test_the_name_of_the_kernel_lets_its_own_plugins_in_and_no_package_that_takes_it(tmp_path, name):
+    distribution(tmp_path, name)
+    found = scan([str(tmp_path)])
+    assert [plugin.distribution for plugin in found.plugins] == [name]
+    table = BuiltinTable(plugins={"middleware.filesystem": "builtin"})
+
+    def states(*allow):
+        switches = Switches(allow=allow)
+        source = Source(Level.USER, "user file", switches=switches)
+        rows = make_catalog(table, {}, found, Configuration((source,))).rows
+        return {row.name: str(row.state) for row in rows}
+
+    closed = states("deepagents-kernel")
+    assert closed == {"middleware.filesystem": "enabled", "middleware.audit": "blocked"}
+    named = states("deepagents-kernel", "middleware.audit")
+    assert named == {"middleware.filesystem": "enabled", "middleware.audit": "enabled"}
 
 
 # -- finders of others -----------------------------------------------------------------------------
@@ -410,6 +481,31 @@ def test_distributions_that_a_foreign_finder_makes(tmp_path, monkeypatch):
     assert (foreign.distribution, foreign.version, foreign.dist) == ("Foreign", "3", good)
     assert foreign.requirements == ("deepagents-kernel>=1",)
     assert any(trouble.where == "Foreign" and "gone" in trouble.reason for trouble in found.troubles)
+
+
+def test_a_distribution_that_raises_in_the_middle_hides_no_other(tmp_path, monkeypatch):
+    class Broken(Foreign):
+        @property
+        def metadata(self):
+            raise LookupError("no metadata today")
+
+    def foreign(name):
+        text = f"[deepagents.plugins]\nbackend.{name} = {name}\n"
+        return Foreign({"METADATA": f"Name: {name}\nVersion: 1\n\n", "entry_points.txt": text})
+
+    class Finder(BrokenFinder):
+        def find_distributions(self, _context):
+            return iter(self.found)
+
+    finder = Finder(foreign("one"), Broken({}), Foreign({}, RuntimeError("gone")), foreign("two"))
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    distribution(tmp_path, "own-audit")
+    found = scan([str(tmp_path)])
+    assert names(found) == ["backend.one", "backend.two", "middleware.audit"]
+    assert [(trouble.where, trouble.reason) for trouble in found.troubles] == [
+        ("Broken", "it can't be read: LookupError: no metadata today"),
+        ("Foreign", "it can't be read: RuntimeError: gone"),
+    ]
 
 
 # -- any text --------------------------------------------------------------------------------------

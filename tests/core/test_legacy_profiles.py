@@ -1,6 +1,9 @@
 """Packages of deepagents' own convention: callables that register profiles, in two groups of their own."""
 
 import logging
+import os
+import subprocess
+import sys
 import textwrap
 import threading
 import warnings
@@ -58,8 +61,6 @@ def quiet_kernel(site, **options):
 @pytest.fixture
 def fresh(monkeypatch):
     """Modules of these tests have fixed names."""
-    import sys
-
     yield
     for name in [name for name in sys.modules if name.endswith("_module")]:
         del sys.modules[name]
@@ -70,8 +71,6 @@ pytestmark = pytest.mark.usefixtures("fresh")
 
 @pytest.mark.spec("BOOT-004")
 def test_the_callables_register_into_the_kernel_that_is_being_built(site):
-    import sys
-
     module = add(site, "deepagents-acme", ACME, {"acme": "provider"}, {"acme": "harness"})
     kernel = site.kernel()
     assert kernel.profiles.provider("acme").init_kwargs == {"timeout": 5}
@@ -108,8 +107,6 @@ def test_two_packages_may_use_one_entry_point_name(site):
 
 @pytest.mark.parametrize("selector", ["deepagents-acme", "acme", "harness.*", "harness.deepagents-acme-acme"])
 def test_they_are_switched_off_like_any_other_plugin(site, selector):
-    import sys
-
     module = add(site, "deepagents-acme", ACME, harness={"acme": "harness"})
     kernel = site.kernel(disable=[selector])
     assert kernel.profiles.harness_keys() == []
@@ -155,6 +152,25 @@ def test_a_part_of_the_environment_that_cannot_be_read_costs_nothing_else(site, 
     assert len(kernel.catalog.troubles) == 1
     (record,) = [item for item in caplog.records if item.event == "plugin_scan_trouble"]
     assert record.levelno == logging.WARNING
+    # In a process in which nobody has imported pydantic, whose own search for plugins such a package breaks.
+    code = (
+        "import sys\n"
+        "assert 'pydantic' not in sys.modules\n"
+        "from deepagents_kernel import Kernel\n"
+        "kernel = Kernel.discover()\n"
+        "assert 'acme' in kernel.profiles.harness_keys()\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "broken_thing-1.0.dist-info" in done.stderr
 
 
 @pytest.mark.spec("BOOT-010", "BOOT-007")
@@ -171,8 +187,6 @@ def test_an_environment_that_cannot_be_listed_leaves_the_built_ins(site, monkeyp
 
 @pytest.mark.spec("BOOT-020")
 def test_a_callable_may_build_an_agent_and_sees_what_is_registered(site):
-    import sys
-
     source = ACME + textwrap.dedent("""
         from deepagents_kernel import create_deep_agent, get_kernel
         from deepagents_kernel.testing import ScriptedChatModel
@@ -204,8 +218,6 @@ def test_kernels_built_at_the_same_time_do_not_mix(site):
 
 
 def test_a_version_that_does_not_fit_is_not_imported(site):
-    import sys
-
     module = add(
         site,
         "deepagents-acme",

@@ -270,7 +270,7 @@ def test_every_hook_is_called_in_its_order(monkeypatch):
 
     monkeypatch.setattr("deepagents_kernel.kernel.Kernel.discover", lambda **_: kernel)
     assert app.run(["everything"]) == 0
-    assert taken(plugin) == ["cli_commands", "the command runs"]
+    assert taken(plugin) == ["cli_commands", "the command runs", "unconfigure"]
 
     kernel.close()
     assert taken(plugin) == ["unconfigure"]

@@ -202,6 +202,16 @@ def test_a_missing_file_and_a_folder_are_errors(tmp_path):
         assert caught.value.path == path
 
 
+def test_a_file_that_never_ends_is_an_error(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large").open("wb") as stream:
+        stream.truncate(10_000_001)
+    said = {"/dev/zero": "not a regular file", tmp_path / "pipe": "not a regular file"}
+    for path, reason in {**said, tmp_path / "large": "larger than 10 MB"}.items():
+        with pytest.raises(LockError, match=f"it can't be read: it is {reason}"):
+            read_lock(path)
+
+
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 DIGEST = st.text("0123456789abcdef", min_size=64, max_size=64).map(lambda digits: f"sha256:{digits}")
 
@@ -320,6 +330,14 @@ def folder(env):
     (env.site / "audit/hooks.py").mkdir()
 
 
+def pipe(name):
+    def change(env):
+        (env.info / name).unlink(missing_ok=True)
+        os.mkfifo(env.info / name)
+
+    return change
+
+
 def unhashed(name):
     def change(env):
         env.rows[name] = f"{name},,"
@@ -362,6 +380,8 @@ CHANGES = {
     "absolute on windows": (rowed(row("C:/x", b"")), "'C:/x' is an absolute path"),
     "a line break": (rowed(row("a\nb", b"")), r"'a\nb' has a control character"),
     "an open quote": (rowed('"audit'), "its files can't be checked"),
+    "a pipe for record": (pipe("RECORD"), "its files can't be checked: OSError: [Errno 22] it is not a reg"),
+    "a pipe for the origin": (pipe("direct_url.json"), "OSError: [Errno 22] it is not a regular file"),
     "no record": (lambda env: (env.info / "RECORD").unlink(), "it has no RECORD"),
     "bytes in record": (lambda env: (env.info / "RECORD").write_bytes(b"\xff"), "its files can't be checked"),
     "an empty record": (lambda env: (env.info / "RECORD").write_bytes(b""), "does not cover"),
@@ -484,6 +504,83 @@ def test_how_far_up_a_record_may_go(tmp_path, site, inside):
     env.add(f"../{inside}", "outside")
     env.record()
     assert f"'../{inside}' lies outside of the environment" in fault(env.plugin())
+
+
+# -- what is imported ------------------------------------------------------------------------------
+
+
+def first_on_path(monkeypatch, *folders):
+    for folder in reversed(folders):
+        monkeypatch.syspath_prepend(str(folder))
+
+
+SHADOWED = {
+    "a module": ({"shaded.py": ""}, "shaded:plugin", "shaded.py", "shaded"),
+    "a module by a package": ({"shaded.py": ""}, "shaded:plugin", "shaded/__init__.py", "shaded"),
+    "a package": ({"shaded/__init__.py": ""}, "shaded", "shaded.py", "shaded"),
+    "a module below": ({"shaded/__init__.py": "", "shaded/a.py": ""}, "shaded.a", "shaded.py", "shaded"),
+    "a namespace": ({"shaded/a/b.py": ""}, "shaded.a.b", "shaded/__init__.py", "shaded"),
+    "part of a namespace": ({"shaded/a/b.py": ""}, "shaded.a.b", "shaded/a/b.py", "shaded.a.b"),
+    "a package of it": ({"shaded/a/b.py": ""}, "shaded.a.b", "shaded/a/__init__.py", "shaded.a"),
+}
+
+
+@pytest.mark.parametrize("what", SHADOWED)
+def test_what_would_be_imported_in_its_place_is_told(tmp_path, monkeypatch, what):
+    modules, target, shadow, name = SHADOWED[what]
+    env = Environment(tmp_path / "env", modules, target)
+    place = tmp_path / "workspace" / shadow
+    place.parent.mkdir(parents=True)
+    place.write_text("raise SystemExit('imported')", encoding="utf-8")
+    first_on_path(monkeypatch, env.site)
+    before = set(sys.modules)
+    lock = env.lock()
+    assert difference(env.plugin(), lock) == ""
+    first_on_path(monkeypatch, tmp_path / "workspace")
+    told = f"{name} would be imported from {place}, which is not of Deepagents-Audit"
+    assert difference(env.plugin(), lock) == fault(env.plugin()) == told
+    assert not {module for module in set(sys.modules) - before if module.startswith("shaded")}
+
+
+def test_what_is_imported_already_counts_and_links_do_not(tmp_path, monkeypatch):
+    env = Environment(tmp_path / "env", {"shaded.py": ""}, "shaded")
+    (tmp_path / "link").symlink_to(env.site)
+    lock = env.lock()
+    first_on_path(monkeypatch, tmp_path / "link")
+    assert difference(env.plugin(), lock) == ""
+    monkeypatch.setitem(sys.modules, "shaded", json)
+    assert difference(env.plugin(), lock).startswith(f"shaded would be imported from {json.__file__}, which")
+    monkeypatch.setitem(sys.modules, "shaded", type(sys)("shaded"))
+    assert difference(env.plugin(), lock).startswith("its files can't be checked: ValueError: ")
+
+
+def test_a_module_of_python_itself_is_none_of_a_distribution(tmp_path):
+    env = Environment(tmp_path, {"time.py": ""}, "time")
+    assert fault(env.plugin()) == "time would be imported from built-in, which is not of Deepagents-Audit"
+
+
+def test_an_editable_installation_may_be_imported_from_anywhere(tmp_path, monkeypatch):
+    env = Environment(tmp_path / "env", {"shaded.py": ""}, "shaded")
+    make_editable(env)
+    (tmp_path / "shaded.py").write_text("", encoding="utf-8")
+    first_on_path(monkeypatch, tmp_path, env.site)
+    lock = write_lock(tmp_path / "lock", [env.plugin()], kernel="0.1.0", allow_editable=[NAME])
+    assert difference(env.plugin(), lock) == ""
+
+
+@pytest.mark.parametrize("options", [[], ["-P"]])
+def test_the_module_of_the_command_takes_nothing_from_the_working_directory(tmp_path, options):
+    (tmp_path / "attrs").mkdir()
+    (tmp_path / "attrs" / "__init__.py").write_text("raise SystemExit('from here')", encoding="utf-8")
+    shadow = Environment(tmp_path, {"shaded.py": "raise SystemExit('from here')"}, "shaded")
+    shadow.info.rename(tmp_path / shadow.info.name)
+    core = Path(deepagents_kernel.__file__).parents[1]
+    paths = [str(core), str(core.parent / "plugins_builtin")]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "HOME": str(tmp_path)}
+    command = [sys.executable, *options, "-m", "deepagents_kernel", "plugins", "list"]
+    done = subprocess.run(command, capture_output=True, env=environ, cwd=tmp_path, encoding="utf-8")
+    assert (done.returncode, NAME in done.stdout) == (0, False), done.stderr
+    assert "middleware.filesystem" in done.stdout
 
 
 # -- editable --------------------------------------------------------------------------------------

@@ -27,7 +27,8 @@ POSIX = os.name == "posix"
 
 def environment():
     """That of a process which holds its output back as usual, whatever the machine of the test is set to."""
-    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    noise = {"PYTHONUNBUFFERED", "PYTHONWARNDEFAULTENCODING"}
+    inherited = {name: value for name, value in os.environ.items() if name not in noise}
     return {**inherited, "PYTHONPATH": CORE, "PYTHONIOENCODING": "utf-8"}
 
 
@@ -173,6 +174,31 @@ with third_party_output():
     mine = ["mine", *(f"mine {number}" for number in range(200)), "descriptor", "leaked"]
     assert out.decode().splitlines() == mine
     assert err.decode().splitlines() == [f"inside {number}" for number in range(200)]
+
+
+def test_threads_that_print_meanwhile_never_write_to_a_freed_stream():
+    # With what stands for standard output freed under them, the interpreter crashes within a few blocks.
+    code = """
+stop = threading.Event()
+def speak():
+    while not stop.is_set():
+        print("mine", "more", 1, 2, 3)
+threads = [threading.Thread(target=speak) for _ in range(2)]
+for thread in threads:
+    thread.start()
+sys.setswitchinterval(1e-5)
+for _ in range(1000):
+    with third_party_output():
+        [object() for _ in range(3000)]
+stop.set()
+for thread in threads:
+    thread.join()
+print("survived", file=sys.stderr)
+"""
+    command = [sys.executable, "-c", HEAD + code]
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    done = subprocess.run(command, **streams, env=environment(), timeout=60)
+    assert (done.returncode, done.stderr.split()) == (0, [b"survived"])
 
 
 def test_a_thread_that_is_started_inside_is_another_one():
@@ -450,3 +476,34 @@ def test_a_broken_standard_error_is_the_error_of_who_writes(monkeypatch):
     with third_party_output(), pytest.raises(ValueError, match="closed"):
         say("inside")
     assert sys.stdout is both.out
+
+
+def test_one_stream_has_one_stand_in_and_that_stands_for_itself(monkeypatch):
+    both = Streams(monkeypatch)
+    seen = []
+    for _ in range(2):
+        with third_party_output():
+            seen.append(sys.stdout)
+    monkeypatch.setattr(sys, "stdout", seen[0])
+    with third_party_output():
+        seen.append(sys.stdout)
+        say("inside")
+    assert sys.stdout is seen[0] is seen[1] is seen[2]
+    say("after")
+    assert both.texts() == ("after\n", "inside\n")
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, RuntimeError, KeyboardInterrupt])
+def test_a_stream_that_raises_when_it_is_flushed(monkeypatch, error):
+    both = Streams(monkeypatch)
+
+    class Fake(io.StringIO):
+        def flush(self):
+            raise error
+
+    expected = pytest.raises(error) if error is KeyboardInterrupt else contextlib.nullcontext()
+    with expected, third_party_output():
+        sys.stdout = Fake()
+    assert sys.stdout is both.out
+    say("after")
+    assert both.texts() == ("after\n", "")

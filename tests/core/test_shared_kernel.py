@@ -41,19 +41,27 @@ def shared(monkeypatch):
     return made
 
 
+def start_thread(work, *args):
+    """A thread that never keeps the tests from ending, whatever hangs in it."""
+    thread = threading.Thread(target=work, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def join(threads):
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive()
+
+
 def in_threads(count, work):
-    start, results = threading.Barrier(count), []
+    start, results = threading.Barrier(count, timeout=30), []
 
     def run():
         start.wait()
         results.append(work())
 
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(30)
-        assert not thread.is_alive()
+    join([start_thread(run) for _ in range(count)])
     return results
 
 
@@ -140,20 +148,14 @@ def test_registrations_while_it_is_made_are_stored_afterwards(monkeypatch):
         return tiny.kernel({"harness.acme": brings})
 
     monkeypatch.setattr(api, "_shared", SharedKernel(make))
-    builder = threading.Thread(target=get_kernel)
-    builder.start()
+    builder = start_thread(get_kernel)
     assert started.wait(10)
     others = [
-        threading.Thread(
-            target=register_harness_profile, args=("acme", HarnessProfile(excluded_tools={str(number)}))
-        )
+        start_thread(register_harness_profile, "acme", HarnessProfile(excluded_tools={str(number)}))
         for number in range(8)
     ]
-    for thread in others:
-        thread.start()
     go.set()
-    for thread in (builder, *others):
-        thread.join(10)
+    join([builder, *others])
     layers = get_kernel().profiles.layers("harness", "acme")
     assert [layer.owner for layer in layers] == ["harness.acme", *[""] * 8]
     assert get_kernel().profiles.harness("acme").excluded_tools == {"a", *map(str, range(8))}
@@ -161,10 +163,11 @@ def test_registrations_while_it_is_made_are_stored_afterwards(monkeypatch):
 
 @pytest.mark.spec("BOOT-022")
 def test_when_making_it_fails_a_waiting_thread_tries_again(monkeypatch):
-    attempts, waiting = [], threading.Event()
+    attempts, started, waiting = [], threading.Event(), threading.Event()
 
     def make():
         attempts.append(1)
+        started.set()
         if len(attempts) == 1:
             assert waiting.wait(10)
             time.sleep(0.05)
@@ -183,18 +186,12 @@ def test_when_making_it_fails_a_waiting_thread_tries_again(monkeypatch):
         waiting.set()
         results.append(get_kernel())
 
-    threads = [threading.Thread(target=first)]
-    threads[0].start()
-    while not attempts:
-        time.sleep(0.001)
-    threads.append(threading.Thread(target=second))
-    threads[1].start()
-    for thread in threads:
-        thread.join(10)
-        assert not thread.is_alive()
+    threads = [start_thread(first)]
+    assert started.wait(10)
+    join([*threads, start_thread(second)])
     assert len(attempts) == 2
     assert "failed" in results
-    assert get_kernel() in results
+    assert in_threads(1, get_kernel)[0] in results
 
 
 @pytest.mark.spec("BOOT-015")
@@ -209,8 +206,13 @@ def test_an_interrupt_leaves_nothing_that_others_wait_for(monkeypatch, interrupt
         return tiny.kernel()
 
     monkeypatch.setattr(api, "_shared", SharedKernel(make))
-    with pytest.raises(interrupt):
-        get_kernel()
+
+    def interrupted():
+        with pytest.raises(interrupt):
+            get_kernel()
+        return "interrupted"
+
+    assert in_threads(1, interrupted) == ["interrupted"]
     assert len({id(kernel) for kernel in in_threads(4, get_kernel)}) == 1
 
 
@@ -256,9 +258,9 @@ def test_a_plugin_that_waits_for_a_thread_that_waits_for_it_is_told_and_nothing_
             told.append(error)
 
     def profiles():
-        thread = threading.Thread(target=ask)
+        thread = threading.Thread(target=ask, daemon=True)
         thread.start()
-        thread.join()
+        thread.join(30)
 
     plugin = tiny.plugin(deepagents_harness_profiles=profiles)
     monkeypatch.setattr(api, "_shared", SharedKernel(lambda: tiny.kernel({"harness.waits": plugin})))
@@ -284,9 +286,9 @@ def test_the_plugin_that_keeps_others_waiting_is_named(tmp_path, monkeypatch):
 
         @hookimpl
         def deepagents_configure():
-            thread = threading.Thread(target=ask)
+            thread = threading.Thread(target=ask, daemon=True)
             thread.start()
-            thread.join()
+            thread.join(30)
     """)
     site = Site(tmp_path, monkeypatch)
     module = site.add("deepagents-waits", {"bundle.waits": source})["bundle.waits"]

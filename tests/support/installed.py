@@ -7,6 +7,7 @@ kernel = site.kernel()
 
 from __future__ import annotations
 
+import functools
 import itertools
 import sys
 import zipfile
@@ -16,6 +17,7 @@ from typing import Any
 import tiny
 
 from deepagents_kernel import Kernel
+from deepagents_kernel.plugins.installed import scan
 from deepagents_kernel.testing import Distribution
 from deepagents_kernel.testing.distributions import write_wheel
 
@@ -41,7 +43,10 @@ def middleware(name: str) -> str:
 
 
 class Site:
-    """A folder of distributions."""
+    """A folder of distributions.
+
+    Kernels find those and no others: a plugin that is installed where the tests run must not be in them.
+    """
 
     def __init__(self, folder: Path, monkeypatch: Any) -> None:
         self.folder = folder / "site"
@@ -49,6 +54,7 @@ class Site:
         self._wheels = folder / "wheels"
         self._wheels.mkdir()
         monkeypatch.syspath_prepend(str(self.folder))
+        monkeypatch.setattr("deepagents_kernel.kernel.scan", functools.partial(scan, [str(self.folder)]))
         self._monkeypatch = monkeypatch
         for name in ("DEEPAGENTS_CONFIG", "DEEPAGENTS_PLUGINS_ENABLE", "DEEPAGENTS_PLUGINS_DISABLE"):
             monkeypatch.delenv(name, raising=False)

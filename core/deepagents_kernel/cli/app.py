@@ -12,13 +12,14 @@ from deepagents_kernel.cli.call import Call, CommandError, common_options
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.lazy import LazyGroup
 from deepagents_kernel.cli.output import PROGRAM, one_line
-from deepagents_kernel.errors import DeepAgentsError
+from deepagents_kernel.errors import DeepAgentsError, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 
 _HOOK = "deepagents_cli_commands"
+_MOST_TROUBLES = 5
 
 #: The kernel's own commands: name to ("module:attribute", one line). Imported when they are called.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -49,7 +50,9 @@ class App(LazyGroup):
         if name not in self.table:
             from deepagents_kernel.current import use_kernel
 
-            ctx.with_resource(use_kernel(ctx.ensure_object(Call).kernel()))
+            call = ctx.ensure_object(Call)
+            ctx.with_resource(use_kernel(call.kernel()))
+            call.foreign = True
         return name, command, rest
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **extra: Any) -> Any:
@@ -67,12 +70,19 @@ class App(LazyGroup):
         given = {**extra, "prog_name": PROGRAM, "standalone_mode": False, "obj": call}
         try:
             result = super().main(list(args), **given)
-        except (KeyboardInterrupt, click.Abort):
-            call.output.error("interrupted")
+        except (KeyboardInterrupt, click.Abort) as error:
+            # Plugins are not told: what they do at the end may be what was interrupted.
+            call.output.error("; ".join(["interrupted", *_notes(error)]))
             return ExitCode.INTERRUPTED
-        except Exception as error:
-            return _report(error, call)
-        return result if isinstance(result, int) else ExitCode.OK
+        except SystemExit as error:
+            # Click's own exits are no exceptions here.
+            code = _ended(error, call)
+        except BaseException as error:
+            code = _report(error, call)
+        else:
+            code = result if isinstance(result, int) else ExitCode.OK
+        call.close()
+        return code
 
 
 def _ask_plugins(call: Call) -> Iterator[tuple[str, click.Command]]:
@@ -85,8 +95,8 @@ def _ask_plugins(call: Call) -> Iterator[tuple[str, click.Command]]:
     for plugin, ask in kernel.calls.each(_HOOK):
         try:
             found = ask()
-        except DeepAgentsError as error:
-            call.warn(f"the commands of plugin {plugin} are missing: {error}")
+        except (DeepAgentsError, SystemExit) as error:
+            call.warn(f"the commands of plugin {plugin} are missing: {_described(error)}")
             continue
         yield from _checked(plugin, found, call)
 
@@ -101,7 +111,28 @@ def _checked(plugin: str, found: Iterable[Any], call: Call) -> Iterator[tuple[st
             yield command.name, command
 
 
-def _report(error: Exception, call: Call) -> int:
+def _ended(error: SystemExit, call: Call) -> int:
+    """What becomes of a call of ``sys.exit``: a command of a plugin may do that, nothing else may."""
+    if _raised_in(error) == "click.core":
+        # Whoever read the output has gone, and click ends the process.
+        return ExitCode.FAILED
+    if not call.foreign:
+        return _report(error, call)
+    if error.code is None or isinstance(error.code, int):
+        return error.code or ExitCode.OK
+    call.output.error(str(error.code))
+    return ExitCode.FAILED
+
+
+def _raised_in(error: BaseException) -> str:
+    """Name of the module that raised."""
+    step = error.__traceback__
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+    return "" if step is None else str(step.tb_frame.f_globals.get("__name__"))
+
+
+def _report(error: BaseException, call: Call) -> int:
     if call.debug:
         import traceback
 
@@ -113,8 +144,33 @@ def _report(error: Exception, call: Call) -> int:
         call.output.error(_usage(error))
         return ExitCode.USAGE
     hint = "" if call.debug else " (--debug shows where)"
-    call.output.error(f"{type(error).__name__}: {error}{hint}")
+    call.output.error("\n  ".join([f"{_described(error)}{hint}", *_environment()]))
     return ExitCode.FAILED
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        what = f"something ended the process in the middle of the work: SystemExit({error.code!r})"
+    else:
+        what = error_text(error)
+    return "; ".join([what, *_notes(error)])
+
+
+def _notes(error: BaseException) -> list[str]:
+    """What was said about an exception on its way, such as the plugin that was being loaded."""
+    return [one_line(str(note)) for note in getattr(error, "__notes__", ())]
+
+
+def _environment() -> list[str]:
+    """What can't be read of the installed packages: it breaks the plugin loaders of other libraries too."""
+    try:
+        from deepagents_kernel.plugins.installed import scan
+
+        found = [one_line(f"{item.where} can't be read: {item.reason}") for item in scan().troubles]
+    except Exception:
+        return []
+    more = [f"and {len(found) - _MOST_TROUBLES} more"] if len(found) > _MOST_TROUBLES else []
+    return [*found[:_MOST_TROUBLES], *more, f"see: {PROGRAM} doctor"] if found else []
 
 
 def _usage(error: click.ClickException) -> str:

@@ -45,6 +45,7 @@ class Call:
         config: the file that ``--config`` names.
         trust_workspace: whether configuration in the workspace is read.
         plugin_commands: commands of plugins by name; ``None`` until somebody asks for them.
+        foreign: whether a command of a plugin is at work, which may end the process as it likes.
     """
 
     def __init__(self) -> None:
@@ -54,6 +55,7 @@ class Call:
         self.config: str | None = None
         self.trust_workspace = False
         self.plugin_commands: dict[str, click.Command] | None = None
+        self.foreign = False
         self._kernels: dict[Path | None, Kernel] = {}
 
     def configuration(self, workspace: Path | None = None) -> Configuration:
@@ -98,6 +100,11 @@ class Call:
 
             self._kernels[workspace] = make_kernel(self, workspace)
         return self._kernels[workspace]
+
+    def close(self) -> None:
+        """Tell the plugins of this call that it is over."""
+        for kernel in self._kernels.values():
+            kernel.close()
 
     def warn(self, text: str) -> None:
         """Write a warning in one line."""
@@ -167,6 +174,18 @@ def trust_option(command: CommandT) -> CommandT:
     return command
 
 
+def json_option(help_text: str) -> Callable[[AnyT], AnyT]:
+    """What gives a command the option ``--json``, with which standard output is its result and nothing else.
+
+    Args:
+        help_text: what the help says.
+    """
+    option: Callable[[AnyT], AnyT] = click.option(
+        "--json", "as_json", is_flag=True, callback=_keep_output, help=help_text
+    )
+    return option
+
+
 def profile_option(command: AnyT) -> AnyT:
     """Give a command, or the function that becomes one, the option ``--profile``."""
     help_text = "Put the harness profile in this file (TOML, YAML, JSON) on top."
@@ -192,6 +211,12 @@ def _set_config(context: click.Context, _parameter: click.Parameter, value: str 
 def _switch_debug(context: click.Context, _parameter: click.Parameter, value: object) -> None:
     if value:
         context.ensure_object(Call).debug = True
+
+
+def _keep_output(context: click.Context, _parameter: click.Parameter, value: object) -> object:
+    if value:
+        context.ensure_object(Call).output.keep_to_itself()
+    return value
 
 
 def _trust(context: click.Context, _parameter: click.Parameter, value: object) -> None:

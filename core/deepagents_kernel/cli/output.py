@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -35,7 +37,9 @@ def one_line(text: str) -> str:
 class _Stream:
     """One stream; rich is imported when it is a terminal, and costs nothing when it is not."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO | None) -> None:
+        # Python has none where the descriptor was closed before it started.
+        file = io.StringIO() if file is None else file
         self.file = file
         self.is_terminal = _is_terminal(file)
         self._console: Any = None
@@ -69,6 +73,25 @@ def _is_terminal(file: TextIO) -> bool:
         return False
 
 
+def _private(file: TextIO) -> TextIO:
+    """A stream to where *file* leads now, wherever descriptor 1 leads from now on: to standard error.
+
+    Where *file* is not descriptor 1, as in a test, it is returned itself and no descriptor is touched.
+    """
+    try:
+        file.flush()
+        # With 2 closed there is nowhere to lead 1 to, and the copy of 1 would become 2.
+        os.fstat(2)
+        if file.fileno() != 1:
+            return file
+        kept = os.dup(1)
+    except (OSError, ValueError, AttributeError):
+        return file
+    os.dup2(2, 1)
+    # Nobody closes it: results are written until the process ends.
+    return open(kept, "w", encoding=file.encoding, errors="backslashreplace", closefd=False)
+
+
 class Output:
     """The two streams of one call of the command.
 
@@ -80,6 +103,15 @@ class Output:
         self._out = _Stream(sys.stdout)
         self._err = _Stream(sys.stderr)
         self._carriage_return = ""
+
+    def keep_to_itself(self) -> None:
+        """Have nobody else write to standard output, for the rest of the process.
+
+        What plugins, their child processes and their C code print, now or at the exit, goes to standard
+        error: a document for a program must be the only thing that the program reads.
+        """
+        self._out = _Stream(_private(self._out.file))
+        sys.stdout = sys.stderr
 
     @property
     def width(self) -> int | None:

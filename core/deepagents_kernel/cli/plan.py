@@ -10,7 +10,14 @@ from typing import Any
 import click
 
 from deepagents_kernel.cli.building import plan_agent
-from deepagents_kernel.cli.call import Call, CommandError, common_options, profile_option, trust_option
+from deepagents_kernel.cli.call import (
+    Call,
+    CommandError,
+    common_options,
+    json_option,
+    profile_option,
+    trust_option,
+)
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.workspace import check_workspace
 
@@ -27,7 +34,7 @@ _NO_PLAN = "it is not a plan that this version reads, and is left as it is"
 )
 @click.option("--workspace", metavar="DIR", help="The folder that the agent would work in.")
 @profile_option
-@click.option("--json", "as_json", is_flag=True, help="Write the plan as JSON; store it for --check.")
+@json_option("Write the plan as JSON; store it for --check.")
 @click.option("--check", metavar="FILE", help="Compare with a stored plan; exit code 1 if it differs.")
 @click.option("--diff", "pair", metavar="A B", nargs=2, help="Compare two stored plans.")
 @click.option(

@@ -13,7 +13,14 @@ from attrs import frozen
 
 from deepagents_kernel.cli.background import in_background
 from deepagents_kernel.cli.building import build_agent
-from deepagents_kernel.cli.call import Call, CommandError, common_options, profile_option, trust_option
+from deepagents_kernel.cli.call import (
+    Call,
+    CommandError,
+    common_options,
+    json_option,
+    profile_option,
+    trust_option,
+)
 from deepagents_kernel.cli.connection import connection_failure
 from deepagents_kernel.cli.events import EventReader
 from deepagents_kernel.cli.report import CODES, JsonReport, Report, RunResult, Status, TextReport
@@ -36,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--system-prompt", metavar="TEXT", help="Instructions that come before the agent's own.")
 @profile_option
 @click.option("--recursion-limit", type=click.IntRange(min=1), metavar="N", help="Most steps of the agent.")
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON object a line.")
+@json_option("Write one JSON object a line.")
 @click.pass_obj
 def run(
     call: Call,
@@ -128,7 +135,7 @@ class Run:
             return "interrupted", ""
         except GraphRecursionError:
             return "limit", "the step limit was reached before the agent had finished; see --recursion-limit"
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a tool that calls sys.exit ends its run alone
             trace = f"\n{''.join(traceback.format_exception(error))}" if debug else ""
             what = connection_failure(error, self.base_url) or f"{type(error).__name__}: {error}"
             return "failed", f"the run failed: {what}{trace}"

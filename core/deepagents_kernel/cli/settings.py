@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from deepagents_kernel.cli.call import Call, CommandError, common_options
+from deepagents_kernel.cli.call import Call, CommandError, common_options, json_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.plugins.rows import find_rows
@@ -48,7 +48,7 @@ class IdleSetting:
 @common_options
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Write them as JSON.")
+@json_option("Write them as JSON.")
 @click.pass_obj
 def settings(call: Call, *, name: str | None, as_json: bool) -> int:
     """Show the value of every setting, and who set it; with NAME those of one plugin.

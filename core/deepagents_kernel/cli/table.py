@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 _GAP = "  "
 _INDENT = "    "
 _NO_BREAK = "\N{NO-BREAK SPACE}"
+#: A cell that is longer than this does not widen its column for all other rows.
+_WIDE = 60
 #: A last column that is narrower than this is not worth having.
 _NARROW = 24
 
@@ -26,7 +28,7 @@ def table(
         fixed: how many columns stand side by side where not all have room; the others go to a line below.
     """
     full = [row for row in rows if len(row) > 1]
-    sizes = [max(map(len, column)) for column in zip(heads, *full, strict=True)]
+    sizes = [_size(column) for column in zip(heads, *full, strict=True)]
     start = sum(sizes[:-1]) + len(_GAP) * (len(sizes) - 1)
     if width is None or start + max(map(len, (heads[-1], *(row[-1] for row in full)))) <= width:
         room = None
@@ -42,6 +44,10 @@ def table(
         lines = [row[-1]] if room is None else _wrapped(row[-1], room)
         yield _joined([*row[:-1], lines[0]], sizes)
         yield from (f"{'':{start}}{line}" for line in lines[1:])
+
+
+def _size(column: Sequence[str]) -> int:
+    return max((len(cell) for cell in column if len(cell) <= _WIDE), default=0)
 
 
 def _stacked(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 import tomllib
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import field, frozen
 
 from deepagents_kernel.config.errors import ConfigError
-from deepagents_kernel.config.paths import PYPROJECT, PYPROJECT_TABLE, absolute_path, shown_path
+from deepagents_kernel.config.paths import PYPROJECT, PYPROJECT_TABLE, absolute_path, read_regular, shown_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,13 +105,8 @@ def dotted(key: Key) -> str:
 
 
 def _content(path: Path) -> bytes:
-    mode = path.stat().st_mode
-    if stat.S_ISDIR(mode):
-        raise ValueError("it is a folder")
-    # A pipe would make whoever reads wait forever. The null device is how one says "no file".
-    if not stat.S_ISREG(mode) and str(path) != os.devnull:
-        raise ValueError("it is not a regular file")
-    return path.read_bytes()
+    # The null device is how one says "no file".
+    return b"" if str(path) == os.devnull else read_regular(path)
 
 
 def _decoded(path: Path, content: bytes) -> str:

@@ -18,7 +18,7 @@ from deepagents_kernel.config.document import Document, dotted, read_document
 from deepagents_kernel.config.errors import ConfigError
 from deepagents_kernel.config.insertion import literal, with_entry, with_line, with_table
 from deepagents_kernel.config.lines import statements
-from deepagents_kernel.config.paths import absolute_path, shown_path
+from deepagents_kernel.config.paths import absolute_path, read_regular, shown_path
 from deepagents_kernel.config.search import is_there
 from deepagents_kernel.config.values import described, name_fault
 from deepagents_kernel.config.writing import write_file
@@ -158,7 +158,7 @@ class _Draft:
         path, before = self.document.path, self.document.text
         text = self.text.replace("\n", "\r\n") if before != _unified(before) else self.text
         try:
-            content = path.read_bytes() if path.exists() else b""
+            content = read_regular(path) if path.exists() else b""
             if content.removeprefix(_BOM) != before.encode():
                 raise OSError("somebody else has just changed it")
             write_file(path, (_BOM if content.startswith(_BOM) else b"") + text.encode())

@@ -1,8 +1,10 @@
-"""Paths as users write them, and as they are shown to users."""
+"""Paths as users write them, and as they are shown to users; files that others may have put there."""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
 
 #: Name of the file that holds nothing but configuration.
@@ -11,6 +13,8 @@ OWN_FILE = "deepagents.toml"
 PYPROJECT = "pyproject.toml"
 #: That table.
 PYPROJECT_TABLE = ("tool", "deepagents")
+#: How much of a file is read; what is larger is none of those that are looked for.
+MOST_BYTES = 10_000_000
 
 
 def shown_path(path: Path | str) -> str:
@@ -55,6 +59,32 @@ def working_directory() -> Path | None:
         return Path.cwd()
     except OSError:
         return None
+
+
+def read_regular(path: Path) -> bytes:
+    """What is in a file that anybody may have put there.
+
+    Reading a pipe would wait forever, and a device may never end: neither is opened.
+
+    Raises:
+        OSError: it can't be read, is no regular file, or is larger than 10 MB.
+    """
+    found = path.stat()
+    if stat.S_ISDIR(found.st_mode):
+        raise OSError(errno.EISDIR, "it is a folder", str(path))
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    with open(path, "rb", opener=_open_at_once) as stream:
+        # One byte more than there should be: room for that much is made at once, for most files a little.
+        content = stream.read(min(found.st_size, MOST_BYTES) + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 1_000_000} MB", str(path))
+    return content
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A pipe may have taken its place since.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _is_base(folder: Path) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from deepagents_kernel.config.errors import ConfigError
-from deepagents_kernel.config.paths import OWN_FILE, PYPROJECT, PYPROJECT_TABLE, shown_path
+from deepagents_kernel.config.paths import OWN_FILE, PYPROJECT, PYPROJECT_TABLE, read_regular, shown_path
 from deepagents_kernel.config.source import IgnoredFile
 
 if TYPE_CHECKING:
@@ -125,14 +125,14 @@ def _has_table(path: Path) -> bool:
 def _speaks_of_us(path: Path) -> bool:
     """Whether our table may be in a file: without its name it is not, and parsing is spared."""
     try:
-        return PYPROJECT_TABLE[-1].encode() in path.read_bytes()
+        return PYPROJECT_TABLE[-1].encode() in read_regular(path)
     except OSError:
         return True
 
 
 def _mentions_us(path: Path) -> bool:
     try:
-        return path.is_file() and _MENTION in path.read_bytes()
+        return _MENTION in read_regular(path)
     except OSError:
         return False
 

@@ -246,6 +246,11 @@ def _installed_rows(scan: Scan) -> Iterator[CatalogRow]:
 
 def _candidate(row: CatalogRow, *, guarded: bool = False) -> Candidate:
     distribution = row.distribution if guarded or not row.builtin else ""
+    if guarded and row.installed is not None:
+        from deepagents_kernel.plugins.installed import normalized
+
+        # A package may call itself what it likes; that name lets the built-in plugins in, and them alone.
+        distribution = "" if normalized(distribution) == KERNEL else distribution
     entry_point = row.installed.entry_point if row.installed else ""
     return Candidate(row.name, distribution, entry_point, row.scaffolding)
 
@@ -308,6 +313,8 @@ def _fitting(
 
 
 def _way_back(changed: str, installed: InstalledPlugin) -> str:
+    if "would be imported from" in changed:
+        return "remove that file, or take its folder off the path of Python (PYTHONPATH)"
     if changed.startswith(FILES_DIFFER):
         # Locking would refuse them as well: they are not those that were installed.
         return f"install it anew: pip install --force-reinstall {installed.distribution}"

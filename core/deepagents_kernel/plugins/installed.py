@@ -6,13 +6,15 @@ import importlib
 import importlib.metadata
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from deepagents_kernel.config.paths import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
 @frozen
@@ -197,6 +199,10 @@ def _plugins_of(dist: importlib.metadata.Distribution, notes: _Notes) -> Iterato
         notes.add("it is left over from an interrupted run of pip; delete the folder")
         return
     name, version, requirements = _facts(dist, notes)
+    if name and folder is not None and folder.suffix == ".dist-info" and normalized(name) != _key(dist):
+        # Whatever is said of a distribution by name would be true of one that only says so.
+        notes.add(f"its metadata give the name {name!r}, which is not that of the folder")
+        return
     for group, entry_point, value in entries:
         legacy = GROUPS[group]
         yield InstalledPlugin(
@@ -215,7 +221,7 @@ def _plugins_of(dist: importlib.metadata.Distribution, notes: _Notes) -> Iterato
 
 def _entry_points_text(dist: importlib.metadata.Distribution, notes: _Notes) -> str:
     try:
-        return (_read(dist, _ENTRY_POINTS) or b"").decode("utf-8")
+        return (read_metadata(dist, _ENTRY_POINTS) or b"").decode("utf-8")
     except NotADirectoryError:
         # A file of that ending is how distutils wrote metadata, and it has no entry points.
         if not notes.where.endswith(".egg-info"):
@@ -252,13 +258,13 @@ def _facts(dist: importlib.metadata.Distribution, notes: _Notes) -> tuple[str, s
         if (key := key.lower()) in found:
             found[key].append(value.strip())
     required = found["requires-dist"]
-    if egg and not required:
+    if egg and not required and read_metadata(dist, "requires.txt") is not None:
         # Where an egg keeps its requirements has changed over time; Python knows the old file as well.
         required = list(dist.requires or ())
     on_kernel = tuple(text for text in required if _required_name(text) == KERNEL)
     name, version = (next(iter(found[key]), "") for key in ("name", "version"))
-    if headers and not (name and version):
-        notes.add(f"its metadata give no {'version' if name else 'name'}")
+    if name and not version:
+        notes.add("its metadata give no version")
     return name, version, on_kernel
 
 
@@ -269,7 +275,7 @@ def _headers(dist: importlib.metadata.Distribution, notes: _Notes) -> tuple[list
     """
     for file in ("METADATA", "PKG-INFO"):
         try:
-            content = _read(dist, file)
+            content = read_metadata(dist, file)
         except OSError as error:
             notes.add(f"{file} can't be read: {_describe(error)}")
             return [], False
@@ -302,13 +308,20 @@ def _required_name(requirement: str) -> str:
     return normalized(match[1]) if match else ""
 
 
-def _read(dist: importlib.metadata.Distribution, file: str) -> bytes | None:
+def read_metadata(dist: importlib.metadata.Distribution, file: str) -> bytes | None:
+    """A file of the metadata of a distribution; ``None`` if it has none of that name.
+
+    Raises:
+        OSError: it can't be read, is no regular file, or is larger than 10 MB.
+    """
     folder = _folder(dist)
     if folder is None:
         text = dist.read_text(file)
         return None if text is None else text.encode("utf-8")
+    place = folder.joinpath(file)
     try:
-        return folder.joinpath(file).read_bytes()
+        # That of a distribution in a zip file is no path of the system, and always a file.
+        return read_regular(place) if isinstance(place, Path) else place.read_bytes()
     except FileNotFoundError:
         return None
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, evolve, field, fields, frozen, validators
 
+from deepagents_kernel.config.paths import read_regular
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -109,7 +111,7 @@ def replace_file(path: Path, text: str) -> None:
 def _read(path: Path) -> dict[str, LoadResult]:
     import json
 
-    document: Any = json.loads(path.read_bytes())
+    document: Any = json.loads(read_regular(path))
     if document["format"] != FORMAT:
         return {}
     known = {attribute.name for attribute in fields(LoadResult)}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import fields, frozen
 
+from deepagents_kernel.config.paths import read_regular
 from deepagents_kernel.errors import DeepAgentsError, PluginError
 from deepagents_kernel.plugins.installed import normalized
 from deepagents_kernel.plugins.loadcache import replace_file
@@ -210,7 +211,7 @@ def _load(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8"))
+        return tomllib.loads(read_regular(path).decode("utf-8"))
     except OSError as error:
         raise LockError(path, f"it can't be read: {error.strerror or error}", _REWRITE) from error
     except UnicodeDecodeError as error:

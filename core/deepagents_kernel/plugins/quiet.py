@@ -41,6 +41,10 @@ class _State:
 # A signal handler may load plugins while its thread has the lock.
 _lock = threading.RLock()
 _state = _State()
+# One router for each stream that it stands before, by identity, and never freed: print() in another thread
+# uses what it found in ``sys.stdout`` without holding a reference, even after that was taken away from there.
+# A router holds its stream, so that the identity is not given to another one.
+_routers: dict[int, _Router] = {}
 _thread = threading.local()
 
 
@@ -85,9 +89,16 @@ def _enter(token: object) -> None:
     with _lock:
         if not _state.users:
             _state.original = sys.stdout
-            _state.router = _Router(sys.stdout)
+            _state.router = _router_of(sys.stdout)
         _state.users.add(token)
         sys.stdout = _state.router
+
+
+def _router_of(stream: Any) -> _Router:
+    # Somebody may have kept a router, and put it back after the block that it is from.
+    if isinstance(stream, _Router) and stream.is_top:
+        return stream
+    return _routers.setdefault(id(stream), _Router(stream))
 
 
 def _leave(token: object) -> None:
@@ -143,9 +154,13 @@ def _flush_c() -> None:
 
 
 def _flush(stream: Any) -> None:
-    # It may be None, closed, broken, or anything that a plugin has put there.
-    with suppress(Exception):
+    # It may be None, closed, broken, or anything that a plugin has put there, which may want to exit.
+    try:
         stream.flush()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: S110
+        pass
 
 
 def _is_inside() -> bool:
@@ -158,6 +173,11 @@ class _Router:
     def __init__(self, original: Any, parts: tuple[str, ...] = ()) -> None:
         self._original = original
         self._parts = parts
+
+    @property
+    def is_top(self) -> bool:
+        """Whether it stands for standard output itself."""
+        return not self._parts
 
     def _stream(self) -> Any:
         stream = _error_stream() if _is_inside() else self._original

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from deepagents_kernel.plugins.installed import read_metadata
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from importlib.machinery import ModuleSpec
     from importlib.metadata import Distribution
 
     from deepagents_kernel.plugins.installed import InstalledPlugin
@@ -44,6 +47,7 @@ class InstalledState:
 class _Files:
     hashes: Mapping[str, str] = field(factory=dict)
     fault: str = ""
+    root: Path = field(factory=Path)
 
 
 @frozen(eq=False)
@@ -63,19 +67,23 @@ class RecordReader:
             # With the distribution itself, so that its identity is not given to another one meanwhile.
             if id(dist) not in self._known:
                 self._known[id(dist)] = (dist, _checked(dist))
-            return _state(self._known[id(dist)][1], plugin.value)
+            return _state(self._known[id(dist)][1], plugin)
         except Exception as error:  # whatever can't be checked differs
             return InstalledState(fault=f"its files can't be checked: {type(error).__name__}: {error}")
 
 
-def _state(files: _Files, target: str) -> InstalledState:
+def _state(files: _Files, plugin: InstalledPlugin) -> InstalledState:
     import hashlib
 
     if files.fault:
         return InstalledState(fault=files.fault)
-    uncovered = _uncovered(target, files.hashes)
+    module = plugin.value.partition(":")[0]
+    uncovered = _uncovered(module, files.hashes)
     if uncovered:
         return InstalledState(fault=f"its RECORD does not cover {uncovered}")
+    shadow = _shadow(module, files)
+    if shadow:
+        return InstalledState(fault=f"{shadow}, which is not of {plugin.distribution}")
     lines = "".join(f"{name},{files.hashes[name]}\n" for name in sorted(files.hashes))
     return InstalledState(digest=f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}")
 
@@ -83,17 +91,17 @@ def _state(files: _Files, target: str) -> InstalledState:
 def _is_editable(dist: Distribution) -> bool:
     import json
 
-    origin = dist.read_text("direct_url.json")
+    origin = _text(dist, "direct_url.json")
     if origin is not None:
         return json.loads(origin).get("dir_info", {}).get("editable") is True
     # Before there was such a file, it was a path to a source tree with an .egg-info and nothing recorded.
-    if dist.read_text("PKG-INFO") is None or _root(dist).name in {"site-packages", "dist-packages"}:
+    if _text(dist, "PKG-INFO") is None or _root(dist).name in {"site-packages", "dist-packages"}:
         return False
-    return dist.read_text("RECORD") is None and dist.read_text("installed-files.txt") is None
+    return _text(dist, "RECORD") is None and _text(dist, "installed-files.txt") is None
 
 
 def _checked(dist: Distribution) -> _Files:
-    record = dist.read_text("RECORD")
+    record = _text(dist, "RECORD")
     if record is None:
         return _Files(fault="it has no RECORD, so its files can't be checked")
     root = _root(dist)
@@ -113,7 +121,13 @@ def _checked(dist: Distribution) -> _Files:
     if faults:
         more = f", and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         return _Files(fault=f"its files are not those of its RECORD: {', '.join(faults[:_SHOWN])}{more}")
-    return _Files(files)
+    return _Files(files, root=root)
+
+
+def _text(dist: Distribution, file: str) -> str | None:
+    """What stands in a file of the metadata; a pipe or a device in place of one is an error, and not read."""
+    content = read_metadata(dist, file)
+    return None if content is None else content.decode("utf-8")
 
 
 def _root(dist: Distribution) -> Path:
@@ -201,12 +215,50 @@ def _is_foreign(place: Path, recorded: Collection[Path]) -> bool:
     return _is_module(place) and place not in recorded and place.is_file()
 
 
-def _uncovered(target: str, files: Mapping[str, str]) -> str:
+def _uncovered(module: str, files: Mapping[str, str]) -> str:
     """What a plugin is loaded from and RECORD has no hash for."""
     if not any(name.endswith(".dist-info/entry_points.txt") for name in files):
         return "its entry_points.txt"
-    module = target.partition(":")[0]
+    return "" if any(_recorded_as(module, files)) else f"the module {module}, which the plugin is loaded from"
+
+
+def _recorded_as(module: str, files: Iterable[str]) -> Iterator[str]:
+    """The recorded files that a module may be imported from."""
     path = module.replace(".", "/")
     starts = (f"{path}.", f"{path}/__init__.")
-    covered = any(name.endswith(_IMPORTABLE) and name.startswith(starts) for name in files)
-    return "" if covered else f"the module {module}, which the plugin is loaded from"
+    return (name for name in files if name.endswith(_IMPORTABLE) and name.startswith(starts))
+
+
+def _shadow(module: str, files: _Files) -> str:
+    """What Python would import in place of a module that was checked; empty for nothing.
+
+    Something of the same name may come first on the path: in a folder of ``PYTHONPATH``, or in the working
+    directory, where an agent may have written it. What is not found at all is none of it: importing it fails.
+    """
+    for name, spec in _specs(module):
+        # A namespace package has no code of its own.
+        if spec.origin is None and spec.submodule_search_locations is not None:
+            continue
+        origin = os.path.realpath(spec.origin or "")
+        recorded = (os.path.realpath(files.root / file) for file in _recorded_as(name, files.hashes))
+        if not spec.has_location or origin not in recorded:
+            return f"{name} would be imported from {spec.origin}"
+    return ""
+
+
+def _specs(module: str) -> Iterator[tuple[str, ModuleSpec]]:
+    """Where Python would import a module from, and the packages around it first; imports none of them."""
+    import importlib.util
+    from importlib.machinery import PathFinder
+
+    names = module.split(".")
+    spec = importlib.util.find_spec(names[0])
+    for count, tail in enumerate(names[1:], 2):
+        if spec is None:
+            return
+        yield ".".join(names[: count - 1]), spec
+        # By its last part: with the whole name, a namespace package would look for the one around it in
+        # what is imported.
+        spec = PathFinder.find_spec(tail, list(spec.submodule_search_locations or ()))
+    if spec is not None:
+        yield module, spec

@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deepagents_kernel.config.paths import read_regular
 from deepagents_kernel.errors import ProfileError, ProfileTypeError
 from deepagents_kernel.profiles.config import HarnessProfileConfig
 
@@ -70,7 +71,7 @@ def read_profile(path: str | os.PathLike[str]) -> HarnessProfileConfig:
     if reader is None:
         raise ProfileError(f"profile {str(file)!r}: a profile is a {', '.join(_READERS)} file")
     try:
-        data = reader(file.read_text(encoding="utf-8"))
+        data = reader(read_regular(file).decode("utf-8"))
     except OSError as error:
         raise ProfileError(f"profile {str(file)!r}: {error.strerror or error}") from error
     except ValueError as error:

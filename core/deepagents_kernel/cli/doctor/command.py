@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deepagents_kernel.cli.call import Call, common_options
+from deepagents_kernel.cli.call import Call, common_options, json_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.doctor.checks import findings_of
 from deepagents_kernel.cli.doctor.environment import interpreter, package_versions
@@ -34,7 +34,7 @@ _WIDTH = 100
     metavar="SECONDS",
     help="How long importing a plugin may take.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@json_option("Write it as JSON.")
 @click.pass_obj
 def doctor(call: Call, *, probing: bool, timeout: float, as_json: bool) -> int:
     """Look for what is wrong with configuration and plugins, and say what to do.
@@ -74,8 +74,7 @@ def _overview(facts: Facts, installed: Mapping[str, str]) -> Iterator[tuple[str,
     versions = [f"{name}\N{NO-BREAK SPACE}{version or '(missing)'}" for name, version in installed.items()]
     yield "versions", ", ".join(versions)
     yield "interpreter", interpreter()
-    for source in facts.configuration.sources:
-        yield "configuration", source.label
+    yield from (("configuration", label) for label in _labels(facts))
     if not facts.configuration.sources:
         yield "configuration", "can't be read; plugins are judged without it"
     yield from (("lock", str(lock.path)) for lock in facts.locks)
@@ -84,6 +83,17 @@ def _overview(facts: Facts, installed: Mapping[str, str]) -> Iterator[tuple[str,
     for name, item in facts.probes.items():
         outcome = item.error or f"loaded in {item.result.seconds:.3f} s"
         yield "probed", one_line(f"{name} ({item.row.origin}): {outcome}")
+
+
+def _labels(facts: Facts) -> list[str]:
+    """The places of configuration; the environment only if a variable of ours is set."""
+    from deepagents_kernel.config.source import Level, Switches
+
+    return [
+        source.label
+        for source in facts.configuration.sources
+        if source.level is not Level.ENVIRONMENT or source.settings or source.switches != Switches()
+    ]
 
 
 def _finding(number: int, item: Finding, width: int) -> Iterator[str]:
@@ -109,7 +119,7 @@ def _document(facts: Facts, installed: Mapping[str, str], found: Sequence[Findin
     return {
         "versions": dict(installed),
         "interpreter": interpreter(),
-        "configuration": [source.label for source in facts.configuration.sources],
+        "configuration": _labels(facts),
         "ignored": [{"path": str(item.path), "reason": item.reason} for item in facts.configuration.ignored],
         "locks": [str(item.path) for item in facts.locks],
         "plugins": counted(facts.rows),

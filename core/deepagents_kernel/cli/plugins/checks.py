@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deepagents_kernel._version import __version__
+from deepagents_kernel.cli.output import PROGRAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,21 @@ def unlocked(installed: InstalledPlugin, locks: Iterable[Lock]) -> str:
         if changed:
             return f"not as in {lock.path}: {changed}"
     return ""
+
+
+def way_out(changed: str, distribution: str) -> str:
+    """What to do about a difference from a lock file.
+
+    Args:
+        changed: the difference, as :func:`~deepagents_kernel.plugins.lockfile.difference` has it.
+        distribution: the distribution of the plugin.
+    """
+    from deepagents_kernel.plugins.catalog import FILES_DIFFER
+
+    # Files that are not those of RECORD can't be locked either.
+    if changed.startswith(FILES_DIFFER):
+        return f"install it anew: pip install --force-reinstall {distribution}"
+    return f"if the change is meant: {PROGRAM} plugins lock"
 
 
 def reason_not_to_import(row: CatalogRow, locks: Iterable[Lock]) -> str:

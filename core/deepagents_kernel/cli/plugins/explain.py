@@ -11,7 +11,7 @@ from deepagents_kernel.cli.call import Call, common_options, read_catalog
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import PROGRAM, one_line
 from deepagents_kernel.cli.plugins.checks import misfit, unlocked
-from deepagents_kernel.cli.plugins.rows import find_rows
+from deepagents_kernel.cli.plugins.rows import find_rows, headline, with_last_loads
 from deepagents_kernel.cli.table import pairs
 from deepagents_kernel.plugins.catalog import PluginState
 from deepagents_kernel.plugins.loadcache import last_load, read_cache
@@ -42,8 +42,12 @@ def explain(call: Call, *, name: str) -> int:
     for number, row in enumerate(rows):
         if number:
             call.output.line("")
-        call.output.line(one_line(f"{row.name} is {row.state}: {row.why or 'default'}"), "bold")
-        for line in pairs([(label, one_line(text)) for label, text in _facts(row, locks)], call.output.width):
+        (last,) = with_last_loads([row])
+        call.output.line(headline(last), "bold")
+        facts = [*_facts(row, locks)]
+        if last.state is not row.state:
+            facts.append(("change", last.hint))
+        for line in pairs([(label, one_line(text)) for label, text in facts], call.output.width):
             call.output.line(line)
     concerned = {row.name for row in rows}
     problems = [item for item in catalog.problems if getattr(item, "plugin", "") in concerned]

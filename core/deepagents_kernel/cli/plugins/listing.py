@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from deepagents_kernel.cli.call import Call, common_options
+from deepagents_kernel.cli.call import Call, common_options, json_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.plugins.rows import BROKEN, counted, row_document, with_last_loads
@@ -22,7 +22,7 @@ _HEADS = ("NAME", "STATE", "FROM", "PROVIDES", "WHY")
 
 @common_options
 @click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Write the list as JSON.")
+@json_option("Write the list as JSON.")
 @click.option("--strict", is_flag=True, help="Exit code 1 if a plugin failed or does not fit.")
 @click.pass_obj
 def list_plugins(call: Call, *, as_json: bool, strict: bool) -> int:

@@ -12,6 +12,7 @@ from deepagents_kernel._version import __version__
 from deepagents_kernel.cli.call import Call, CommandError, common_options, read_catalog
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import PROGRAM, one_line
+from deepagents_kernel.cli.plugins.checks import way_out
 from deepagents_kernel.cli.plugins.rows import BROKEN, find_rows
 from deepagents_kernel.cli.plugins.target import target_file
 from deepagents_kernel.cli.table import pairs
@@ -126,14 +127,14 @@ def verify(call: Call) -> int:
     if not locks:
         raise CommandError(f"no lock file is set\n  write one: {PROGRAM} plugins lock")
     catalog = read_catalog(configuration)
-    failed = False
+    ways: list[str] = []
     for item in locks:
         differences = list(_differences(catalog, item))
-        failed = failed or bool(differences)
+        ways += (way for _, _, way in differences)
         if differences:
             count = f"{len(differences)} difference{'' if len(differences) == 1 else 's'}"
             call.output.line(f"{shown_path(item.path)}: {count}")
-            rows = [(one_line(name), one_line(text)) for name, text in differences]
+            rows = [(one_line(name), one_line(text)) for name, text, _ in differences]
             for line in pairs(rows, call.output.width):
                 call.output.line(line)
         else:
@@ -142,9 +143,9 @@ def verify(call: Call) -> int:
             )
         if item.kernel != __version__:
             call.output.line(f"note: it was written by {PROGRAM} {item.kernel}, this is {__version__}")
-    if failed:
-        call.output.line(f"if the changes are meant: {PROGRAM} plugins lock")
-    return ExitCode.FAILED if failed else ExitCode.OK
+    for way in dict.fromkeys(ways):
+        call.output.line(one_line(way))
+    return ExitCode.FAILED if ways else ExitCode.OK
 
 
 def _concerned(catalog: Catalog, item: Lock) -> list[CatalogRow]:
@@ -158,15 +159,17 @@ def _concerned(catalog: Catalog, item: Lock) -> list[CatalogRow]:
     ]
 
 
-def _differences(catalog: Catalog, item: Lock) -> Iterator[tuple[str, str]]:
+def _differences(catalog: Catalog, item: Lock) -> Iterator[tuple[str, str, str]]:
+    """Plugin, difference and way out."""
     from deepagents_kernel.plugins.lockfile import difference
 
     rows = _concerned(catalog, item)
     for row in rows:
         changed = "" if row.installed is None else difference(row.installed, item)
         if changed:
-            yield row.name, f"{changed} ({row.origin})"
+            yield row.name, f"{changed} ({row.origin})", way_out(changed, row.distribution)
     installed = {row.name for row in rows}
     for locked in item.plugins:
         if locked.name not in installed:
-            yield locked.name, f"it is locked ({locked.distribution} {locked.version}) and not installed"
+            text = f"it is locked ({locked.distribution} {locked.version}) and not installed"
+            yield locked.name, text, way_out(text, locked.distribution)

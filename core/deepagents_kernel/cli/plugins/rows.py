@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from deepagents_kernel.cli.call import CommandError
+from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.plugins.catalog import PluginState
 from deepagents_kernel.plugins.loadcache import last_load, read_cache
 from deepagents_kernel.plugins.selectors import SEE, Candidate, select
@@ -66,6 +67,12 @@ def _with_last_load(row: CatalogRow, cache: Mapping[str, LoadResult]) -> Catalog
         hint = row.hint or f"see: deepagents-kernel plugins show {row.name}"
         return row.failed(f"{result.error} (at its last load)", hint, seconds=result.seconds)
     return evolve(row, provides=result.provides, seconds=result.seconds)
+
+
+def headline(row: CatalogRow) -> str:
+    """What became of a plugin, and why, as one sentence."""
+    says = f"{row.name}: failed, " if row.state is PluginState.FAILED else f"{row.name} is {row.state}: "
+    return one_line(f"{says}{row.why or 'default'}")
 
 
 def counted(rows: Iterable[CatalogRow]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deepagents_kernel.cli.call import Call, common_options, read_catalog
+from deepagents_kernel.cli.call import Call, common_options, json_option, read_catalog
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.plugins.probe import TIMEOUT, Probe, probe
@@ -16,13 +16,15 @@ from deepagents_kernel.cli.table import pairs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deepagents_kernel.plugins.catalog import CatalogRow
+
 _MOST_LINES = 8
 
 
 @common_options
 @click.command()
 @click.argument("name")
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@json_option("Write it as JSON.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -53,10 +55,16 @@ def show(call: Call, *, name: str, as_json: bool, timeout: float) -> int:
     return ExitCode.FAILED if any(item.error for item in probes) else ExitCode.OK
 
 
+def _row(item: Probe) -> CatalogRow:
+    """The plugin in the state that loading it has shown."""
+    failed = item.imported and item.error and item.row.on
+    return item.row.failed(item.error, item.hint) if failed else item.row
+
+
 def _document(item: Probe) -> dict[str, Any]:
     found = {key: value for key, value in item.found.items() if key not in ("error", "hint")}
     loaded = {"imported": item.imported, "error": item.error, "hint": item.hint, "output": item.output}
-    return {**row_document(item.row), "load": {**found, **loaded}}
+    return {**row_document(_row(item)), "load": {**found, **loaded}}
 
 
 def _write(call: Call, item: Probe) -> None:
@@ -70,7 +78,13 @@ def _write(call: Call, item: Probe) -> None:
 
 def _facts(item: Probe) -> Iterator[tuple[str, str]]:
     row, found = item.row, item.found
-    yield "state", f"{row.state}: {row.why or 'default'}"
+    failed = _row(item) is not row
+    yield (
+        "state",
+        f"failed: see load (otherwise {row.state}: {row.why or 'default'})"
+        if failed
+        else (f"{row.state}: {row.why or 'default'}"),
+    )
     yield "from", row.origin
     yield "target", row.target or "-"
     if row.installed is not None:

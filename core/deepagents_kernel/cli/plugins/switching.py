@@ -9,8 +9,7 @@ import click
 
 from deepagents_kernel.cli.call import Call, CommandError, common_options, read_catalog
 from deepagents_kernel.cli.codes import ExitCode
-from deepagents_kernel.cli.output import one_line
-from deepagents_kernel.cli.plugins.rows import selection_of, with_last_loads
+from deepagents_kernel.cli.plugins.rows import headline, selection_of, with_last_loads
 from deepagents_kernel.cli.plugins.target import target_file
 from deepagents_kernel.errors import DeepAgentsError
 from deepagents_kernel.plugins.catalog import PluginState
@@ -112,8 +111,10 @@ def _read(call: Call) -> Catalog | None:
 def _tell(call: Call, rows: Sequence[CatalogRow], *, on: bool) -> None:
     for row in rows:
         if row.on == on:
-            call.output.line(one_line(f"{row.name} is {row.state}: {row.why or 'default'}"))
-        elif row.state in (PluginState.FAILED, PluginState.INCOMPATIBLE, PluginState.BLOCKED):
+            call.output.line(headline(row))
+        elif row.state is PluginState.FAILED:
+            call.warn(f"{row.name} failed all the same: {row.why}; {row.hint}")
+        elif row.state in (PluginState.INCOMPATIBLE, PluginState.BLOCKED):
             call.warn(f"{row.name} is {row.state} all the same: {row.why}; {row.hint}")
         else:
             call.warn(f"{row.name} is {row.state} all the same: {row.why} counts more than the file")

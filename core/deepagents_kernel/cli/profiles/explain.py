@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from deepagents_kernel.cli.call import Call, common_options, profile_option
+from deepagents_kernel.cli.call import Call, common_options, json_option, profile_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.profiles.fields import Row, Said, harness_rows, provider_rows
@@ -66,7 +66,7 @@ class Explained:
 @profile_option
 @click.command()
 @click.argument("model")
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@json_option("Write it as JSON.")
 @click.pass_obj
 def explain(call: Call, *, model: str, profile: str | None, as_json: bool) -> int:
     """Say which profiles the model string MODEL gets, why, and what they do to an agent.

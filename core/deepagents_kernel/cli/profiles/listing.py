@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from deepagents_kernel.cli.call import Call, common_options
+from deepagents_kernel.cli.call import Call, common_options, json_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.profiles.layers import KINDS, KeyLayer, key_layers
@@ -39,7 +39,7 @@ class KeyRow:
 
 @common_options
 @click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Write the list as JSON.")
+@json_option("Write the list as JSON.")
 @click.pass_obj
 def list_profiles(call: Call, *, as_json: bool) -> int:
     """List every key that has a profile, of which sort, and who gave it, lowest layer first.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from deepagents_kernel.cli.call import Call, CommandError, common_options
+from deepagents_kernel.cli.call import Call, CommandError, common_options, json_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.profiles.fields import Row, harness_rows, provider_rows
 from deepagents_kernel.cli.profiles.layers import KINDS, KeyLayer, key_layers
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @common_options
 @click.command()
 @click.argument("key")
-@click.option("--json", "as_json", is_flag=True, help="Write it as JSON.")
+@json_option("Write it as JSON.")
 @click.pass_obj
 def show(call: Call, *, key: str, as_json: bool) -> int:
     """Show the layers of KEY, lowest first, and what they come to.
