@@ -73,7 +73,7 @@ def specifications(module: ModuleType) -> dict[str, Callable[..., Any]]:
 def plugin_modules() -> Iterator[tuple[str, ModuleType]]:
     """Each built-in plugin that declares hooks, with the module in which it does."""
     for name, where in load_table().plugins.items():
-        declare = getattr(importlib.import_module(where), "deepagents_addhooks", None)
+        declare = getattr(importlib.import_module(where.partition(":")[0]), "deepagents_addhooks", None)
         if declare is not None:
             declarations = _Declarations()
             declare(pluginmanager=declarations)

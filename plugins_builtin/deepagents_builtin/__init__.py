@@ -8,12 +8,28 @@ _MODELS = "deepagents_builtin.models"
 _PROVIDERS = "deepagents_builtin.profiles.provider"
 _HARNESSES = "deepagents_builtin.profiles.harness"
 
+# What the Nemotron profile brings, each by itself, for any model.
+_BEHAVIOURS = {
+    "middleware.progress-budget": "PROGRESS_BUDGET",
+    "middleware.policy-nudges": "POLICY_NUDGES",
+    "middleware.tool-call-shim": "TOOL_CALL_SHIM",
+    "middleware.read-continuation": "READ_CONTINUATION",
+    "middleware.rate-limit-retry": "RATE_LIMIT_RETRY",
+    "middleware.nvidia-compatibility": "NVIDIA_COMPATIBILITY",
+    "middleware.reasoning-tags": "REASONING_TAGS",
+    "middleware.text-tool-calls": "TEXT_TOOL_CALLS",
+    "middleware.followup-guard": "FOLLOWUP_GUARD",
+    "middleware.entity-guard": "ENTITY_GUARD",
+    "middleware.final-answer-guard": "FINAL_ANSWER_GUARD",
+}
+
 BUILTIN = BuiltinTable(
     plugins={
         "middleware.filesystem": f"{_MIDDLEWARE}.filesystem.plugin",
         "middleware.subagents": f"{_MIDDLEWARE}.subagents.plugin",
         "middleware.patch-tool-calls": f"{_MIDDLEWARE}.patch_tool_calls.plugin",
         "middleware.todo-list": f"{_MIDDLEWARE}.todo_list.plugin",
+        **{name: f"{_HARNESSES}.nemotron.selectable:{plugin}" for name, plugin in _BEHAVIOURS.items()},
         "middleware.prompt-caching-anthropic": f"{_MIDDLEWARE}.prompt_caching_anthropic.plugin",
         "middleware.prompt-caching-bedrock": f"{_MIDDLEWARE}.prompt_caching_bedrock.plugin",
         "middleware.prompt-caching-fireworks": f"{_MIDDLEWARE}.prompt_caching_fireworks.plugin",
@@ -74,12 +90,13 @@ BUILTIN = BuiltinTable(
     },
     scaffolding=frozenset({"FilesystemMiddleware", "SubAgentMiddleware"}),
     required=frozenset({"middleware.filesystem", "middleware.subagents"}),
-    optional=frozenset({"middleware.todo-list"}),
+    optional=frozenset({"middleware.todo-list", *_BEHAVIOURS}),
     provides={
         "middleware.filesystem": ("middleware", "2 hooks"),
         "middleware.subagents": ("child stacks", "middleware", "checks", "1 hook"),
         "middleware.patch-tool-calls": ("middleware",),
         "middleware.todo-list": ("middleware",),
+        **dict.fromkeys(_BEHAVIOURS, ("middleware",)),
         "middleware.prompt-caching-anthropic": ("middleware",),
         "middleware.prompt-caching-bedrock": ("middleware",),
         "middleware.prompt-caching-fireworks": ("middleware",),
