@@ -7,8 +7,9 @@ knows is ``None``, which is not the same as no.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from attrs import Attribute, evolve, field, frozen, validators
@@ -18,7 +19,7 @@ from deepagents_kernel.profiles.keys import check_key
 from deepagents_kernel.profiles.names import as_reported, read_name, undated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from deepagents_kernel.kernel import Kernel
 
@@ -26,13 +27,31 @@ if TYPE_CHECKING:
 MEANINGS = ("normal", "tool_use", "cut_off", "refused", "paused")
 
 _HOOK = "deepagents_model_facts"
-_COUNT = validators.optional([validators.instance_of(int), validators.ge(1)])
 _FLAG = validators.optional(validators.instance_of(bool))
 
 
+def _count(_facts: ModelFacts, attribute: Attribute[Any], value: object) -> None:
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool):
+        msg = f"{attribute.name}: expected a number of at least 1, got {value!r} ({type(value).__name__})"
+        raise TypeError(msg)
+    if value < 1:
+        msg = f"{attribute.name}: expected a number of at least 1, got {value}"
+        raise ValueError(msg)
+
+
+def _read_only(value: Any) -> Any:
+    return MappingProxyType(dict(value)) if isinstance(value, Mapping) else value
+
+
 def _check_finish(_facts: ModelFacts, _attribute: Attribute[Any], value: object) -> None:
-    if not isinstance(value, dict):
+    if not isinstance(value, Mapping):
         msg = f"finish: expected a mapping from signal to meaning, got {type(value).__name__}"
+        raise TypeError(msg)
+    signals = [repr(signal) for signal in value if not isinstance(signal, str) or not signal]
+    if signals:
+        msg = f"finish: a signal is a text that is not empty, got {', '.join(signals)}"
         raise TypeError(msg)
     wrong = sorted(str(meaning) for meaning in value.values() if meaning not in MEANINGS)
     if wrong:
@@ -41,7 +60,17 @@ def _check_finish(_facts: ModelFacts, _attribute: Attribute[Any], value: object)
 
 
 def _sources(value: Iterable[str] | str) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
+    """One source or several; one that is empty is none."""
+    given: object = (value,) if isinstance(value, str) else value
+    if isinstance(given, (bytes, Mapping)) or not isinstance(given, Iterable):
+        msg = f"sources: expected a text or a list of texts, got {given!r} ({type(given).__name__})"
+        raise TypeError(msg)
+    sources = tuple(given)
+    wrong = [repr(source) for source in sources if not isinstance(source, str)]
+    if wrong:
+        msg = f"sources: expected texts, got {', '.join(wrong)}"
+        raise TypeError(msg)
+    return tuple(source for source in sources if source.strip())
 
 
 @frozen
@@ -59,22 +88,23 @@ class ModelFacts:
             ``none``.
         cache_min_tokens: prompts shorter than this are not cached.
         cache_breakpoints: the most breakpoints of one request.
-        finish: signal to what it means: ``normal``, ``tool_use``, ``cut_off``, ``refused``, ``paused``.
+        finish: read-only; signal to what it means: ``normal``, ``tool_use``, ``cut_off``, ``refused``,
+            ``paused``.
         sources: where this was read: addresses of pages, or a file and the version of its package.
     """
 
-    context_tokens: int | None = field(default=None, validator=_COUNT)
-    max_input_tokens: int | None = field(default=None, validator=_COUNT)
-    max_output_tokens: int | None = field(default=None, validator=_COUNT)
+    context_tokens: int | None = field(default=None, validator=_count)
+    max_input_tokens: int | None = field(default=None, validator=_count)
+    max_output_tokens: int | None = field(default=None, validator=_count)
     image_input: bool | None = field(default=None, validator=_FLAG)
     pdf_input: bool | None = field(default=None, validator=_FLAG)
     audio_input: bool | None = field(default=None, validator=_FLAG)
     cache: Literal["explicit", "automatic", "none"] | None = field(
         default=None, validator=validators.optional(validators.in_(("explicit", "automatic", "none")))
     )
-    cache_min_tokens: int | None = field(default=None, validator=_COUNT)
-    cache_breakpoints: int | None = field(default=None, validator=_COUNT)
-    finish: dict[str, str] = field(factory=dict, validator=_check_finish, hash=False)
+    cache_min_tokens: int | None = field(default=None, validator=_count)
+    cache_breakpoints: int | None = field(default=None, validator=_count)
+    finish: Mapping[str, str] = field(factory=dict, converter=_read_only, validator=_check_finish, hash=False)
     sources: tuple[str, ...] = field(default=(), converter=_sources)
 
 

@@ -224,6 +224,46 @@ def test_a_meaning_has_to_be_one(finish):
         ModelFacts(finish=finish)
 
 
+@pytest.mark.parametrize("finish", [{3: "normal"}, {"": "normal"}, {None: "normal"}])
+def test_a_signal_is_a_text(finish):
+    with pytest.raises(TypeError, match="finish: a signal is a text"):
+        ModelFacts(finish=finish)
+
+
+def test_what_signals_mean_can_not_be_changed():
+    given = {"stop": "normal"}
+    facts = ModelFacts(finish=given)
+    given["stop"] = "refused"
+    with pytest.raises(TypeError):
+        facts.finish["stop"] = "refused"
+    assert facts.finish == {"stop": "normal"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["context_tokens", "max_input_tokens", "max_output_tokens", "cache_min_tokens", "cache_breakpoints"],
+)
+@pytest.mark.parametrize(
+    ("value", "error"), [(True, TypeError), ("9", TypeError), (1.5, TypeError), (0, ValueError)]
+)
+def test_a_count_is_a_number(name, value, error):
+    with pytest.raises(error, match=f"{name}: expected a number of at least 1"):
+        ModelFacts(**{name: value})
+
+
+@pytest.mark.parametrize("sources", [3, None, b"x", {"a": 1}, [3], ["a", None]])
+def test_sources_are_texts(sources):
+    with pytest.raises(TypeError, match="sources: expected"):
+        ModelFacts(sources=sources)
+
+
+@pytest.mark.parametrize("sources", ["", " ", [""], ["", "\n"]])
+def test_an_empty_source_is_none(sources):
+    assert ModelFacts(sources=sources).sources == ()
+    with pytest.raises(HookError, match="name no source"):
+        facts_of([("a", ModelFacts(context_tokens=1, sources=sources))]).model_facts("a:m")
+
+
 def test_facts_are_one_source_or_several():
     assert ModelFacts(sources="page").sources == ("page",)
     assert ModelFacts(sources=["a", "b"]).sources == ("a", "b")

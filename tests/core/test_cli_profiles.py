@@ -118,11 +118,58 @@ def test_the_list_as_text(cli):
 def test_a_lazy_profile_that_cannot_be_imported_does_not_spoil_the_list(cli):
     (cli.site / "acme_large.py").write_text("import nothing_of_this_name\n", encoding="utf-8")
     assert cli("profiles", "list").exit_code == 0
-    for command in ("show", "explain"):
-        result = cli("profiles", command, "acme:large")
-        assert result.exit_code == 2
-        assert "acme_large:PROFILE" in result.stderr
-        assert "nothing_of_this_name" in result.stderr
+    shown = cli("profiles", "show", "acme:large")
+    assert shown.exit_code == 0, shown.output
+    assert "nothing_of_this_name" in shown.stdout
+    assert "Answer in Portuguese." in shown.stdout
+    (row,) = read(cli, "show", "acme:large")["harness"]["layers"][0]["fields"]
+    assert row["field"] == "profile"
+    assert "deepagents-kernel plugins disable bundle.acme" in row["value"]
+
+
+def test_explain_shows_the_layer_that_cannot_be_imported_and_why_there_is_no_plan(cli):
+    (cli.site / "acme_large.py").write_text("PROFILE = 3\n", encoding="utf-8")
+    result = cli("profiles", "explain", "acme:large")
+    assert result.exit_code == 1
+    assert "failed: harness profile: expected HarnessProfile" in result.stdout
+    assert "Answer in Portuguese." in result.stdout
+    for text in ("'acme_large:PROFILE'", "'acme:large'", "plugins disable bundle.acme"):
+        assert text in result.stderr
+
+
+def test_a_provider_layer_that_cannot_be_imported_is_a_row(cli):
+    cli.install(
+        "provider.lost",
+        f"""{HEAD}
+from deepagents_kernel.profiles import LazyProfile
+
+@hookimpl
+def deepagents_provider_profiles():
+    return [("acme", LazyProfile("nothing_of_this_name:PROFILE"))]
+""",
+    )
+    rows = read(cli, "explain", "acme")["provider"]["fields"]
+    (row,) = [row for row in rows if row["field"] == "profile"]
+    assert row["layer"] == "acme (provider.lost)"
+    assert "plugins disable provider.lost" in row["value"]
+
+
+@pytest.mark.parametrize(("factory", "says"), [("1 / 0", "ZeroDivisionError"), ("3", "returned int")])
+def test_a_factory_that_fails_is_named_with_its_layer(cli, factory, says):
+    cli.install(
+        "provider.broken",
+        f"""{HEAD}
+from deepagents_kernel import ProviderProfile
+
+@hookimpl
+def deepagents_provider_profiles():
+    return [("openai", ProviderProfile(init_kwargs_factory=lambda: {factory}))]
+""",
+    )
+    result = cli("plan", "--model", "openai:gpt-5.4")
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "raised by the provider profile of the layer openai (plugin provider.broken)" in result.stderr
 
 
 # -- show -----------------------------------------------------------------------------------------
@@ -362,3 +409,16 @@ def test_listings_of_plugins_stay_quick_with_profiles_in_the_file(cli):
         [sys.executable, "-c", code], capture_output=True, text=True, encoding="utf-8", cwd=cli.project
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+@pytest.mark.parametrize("model", ["", " "])
+def test_explain_refuses_an_empty_model(cli, model):
+    result = cli("profiles", "explain", model)
+    assert result.exit_code == 2
+    assert "MODEL is empty" in result.stderr
+
+
+def test_the_first_line_of_explain_fits_a_terminal(cli, monkeypatch):
+    monkeypatch.setattr(Output, "width", 80)
+    lines = cli("profiles", "explain", f"acme:{'large-' * 9}").stdout.splitlines()
+    assert max(map(len, lines)) <= 80

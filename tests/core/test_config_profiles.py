@@ -124,6 +124,14 @@ SLIPS = [
     (f"{H}zzz = 1\n", 2, "there are: base_system_prompt, system_prompt_suffix"),
     (f"{H}extra_middleware = []\n", 2, "register the profile in code or in a plugin"),
     ("[profiles.harness.gpt-5.1-codex]\n", 1, 'needs quotes: [profiles.harness."gpt-5.1-codex"]'),
+    ("[profiles.harness.gpt-5.4]\n", 1, 'a dot in it needs quotes: [profiles.harness."gpt-5.4"]'),
+    ("[profiles.harness.openai.gpt-5]\n", 1, 'a colon, in quotes: [profiles.harness."openai:gpt-5"]'),
+    ("[profiles.harness.openai.gpt-5.4]\n", 1, 'in quotes: [profiles.harness."openai:gpt-5.4"]'),
+    ("[profiles.harness.'openai:gpt-5'.4]\n", 1, 'needs quotes: [profiles.harness."openai:gpt-5.4"]'),
+    ("[profiles.provider.openai.gpt-5]\n", 1, 'in quotes: [profiles.provider."openai:gpt-5"]'),
+    (f"{H}excluded_tools = [\n 'a',\n 'ls ']\n", 4, "'ls ': has blanks around it, so it matches nothing"),
+    (f"{H}tool_description_overrides = {{ ' ls' = 'x' }}\n", 2, "has blanks around it"),
+    (f"{H}tool_description_overrides = {{ '' = 'x' }}\n", 2, "an empty name matches nothing"),
     (f"{H}base_system_prompt = 3\n", 2, 'profiles.harness."a:m".base_system_prompt: expected a text, got 3'),
     (f"{H}system_prompt_suffix = ['x']\n", 2, "expected a text, got a list"),
     (f"{H}tool_description_overrides = 'x'\n", 2, "expected a table, got text"),
@@ -181,6 +189,9 @@ def test_no_error_shows_the_value_of_a_keyword_argument(source, line):
     assert "hush" not in str(caught.value)
 
 
+TOOL_NAMES = st.text(min_size=1).filter(lambda name: name == name.strip())
+
+
 @pytest.mark.spec("HP-062")
 @given(
     st.fixed_dictionaries(
@@ -188,7 +199,7 @@ def test_no_error_shows_the_value_of_a_keyword_argument(source, line):
         optional={
             "base_system_prompt": st.text(),
             "system_prompt_suffix": st.text(),
-            "tool_description_overrides": st.dictionaries(st.text(min_size=1), st.text(), max_size=3),
+            "tool_description_overrides": st.dictionaries(TOOL_NAMES, st.text(), max_size=3),
             "excluded_tools": st.sets(st.from_regex(r"[a-z]+", fullmatch=True)),
             "restored_middleware": st.sets(st.from_regex(r"[A-Z][a-z]+", fullmatch=True)),
             "general_purpose_subagent": st.builds(

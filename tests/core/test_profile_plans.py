@@ -216,7 +216,7 @@ def test_a_profile_can_be_given_as_a_file(kernel: Kernel, tmp_path: Path, kind: 
     [
         ("gone.toml", None, "No such file"),
         ("mine.ini", "", ".toml, .yaml, .yml, .json"),
-        ("mine.yaml", "", "expected a mapping"),
+        ("mine.yaml", "[]", "expected a mapping"),
         ("mine.yaml", "excluded_tools: [", "can't be read"),
         ("mine.yml", "a: !!python/object:builtins.object {}", "can't be read"),
         ("mine.toml", "excluded_tools = [", "can't be read"),
@@ -236,6 +236,14 @@ def test_a_file_that_is_no_profile_is_named(
     with pytest.raises(ProfileError, match=reason) as caught:
         kernel.plan(make_request(model(), profile=path))
     assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+@pytest.mark.parametrize("ending", ["toml", "yaml", "yml", "json"])
+def test_an_empty_file_is_an_empty_profile(tmp_path: Path, ending: str, text: str) -> None:
+    path = tmp_path / f"p.{ending}"
+    path.write_text(text, encoding="utf-8")
+    assert read_profile(path) == HarnessProfileConfig()
 
 
 @pytest.mark.spec("BY-080")
@@ -275,4 +283,18 @@ def test_a_callers_own_general_purpose_agent_stands_whatever_the_profile_says(
 def test_a_key_that_is_there_twice_or_is_none_is_an_error(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(ProfileError, match=name):
+        read_profile(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("p.json", "[" * 100_000),
+        ("p.toml", "x = " + "[" * 100_000),
+        ("p.yaml", "[" * 5_000),
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_named(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    with pytest.raises(ProfileError, match=f"{name}.*can't be read: it is nested too deeply"):
         read_profile(tmp_path / name)

@@ -3,9 +3,10 @@
 import logging
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -15,7 +16,7 @@ from deepagents_kernel.profiles.config import HarnessProfileConfig
 from deepagents_kernel.profiles.harness import HarnessProfile
 from deepagents_kernel.profiles.keys import check_key, split_spec
 from deepagents_kernel.profiles.lookup import harness_for_spec, provider_kwargs
-from deepagents_kernel.profiles.provider import ProviderProfile
+from deepagents_kernel.profiles.provider import ProviderProfile, merge_provider_profiles, resolve_kwargs
 from deepagents_kernel.profiles.registry import ProfileRegistry
 from deepagents_kernel.profiles.shelf import LazyProfile
 
@@ -362,6 +363,70 @@ def test_a_lazy_profile_that_is_none_names_its_target_or_type(lazy: str, target:
     with pytest.raises(ProfileError) as caught:
         registry.harness("p")
     assert target.format(lazy) in str(caught.value) or "int" in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["no_such_module:X", "{}:WRONG"])
+def test_a_lazy_profile_that_is_none_says_whose_it_is_and_the_way_out(lazy: str, target: str) -> None:
+    registry = ProfileRegistry()
+    target = target.format(lazy)
+    with registry.owned_by("harness.acme"):
+        registry.register_harness("p:m", LazyProfile(target))
+    with pytest.raises(ProfileError) as caught:
+        harness_for_spec(registry, "p:m")
+    text = str(caught.value)
+    assert f"{target!r} is registered as the harness profile of 'p:m' by the plugin harness.acme" in text
+    assert "deepagents-kernel plugins disable harness.acme" in text
+    assert isinstance(caught.value, ProfileTypeError) is ("WRONG" in target)
+
+
+@pytest.mark.parametrize(
+    ("owner", "says"), [("", "by this program"), ("deepagents.toml:3", "in deepagents.toml:3")]
+)
+def test_a_broken_lazy_profile_of_no_plugin_names_no_plugin(owner: str, says: str) -> None:
+    registry = ProfileRegistry()
+    with registry.owned_by(owner):
+        registry.register_provider("p", LazyProfile("no_such_module:X"))
+    with pytest.raises(ProfileError, match=says) as caught:
+        provider_kwargs(registry, "p:m")
+    assert "plugins disable" not in str(caught.value)
+
+
+def _none() -> list[Any]:
+    return []
+
+
+def test_many_registrations_under_one_key_do_not_exhaust_the_stack() -> None:
+    registry = ProfileRegistry()
+    for number in range(1200):
+        registry.register_provider("p", ProviderProfile({"n": number}, None, dict))
+        registry.register_harness("p", HarnessProfile(extra_middleware=_none))
+    merged = registry.provider("p")
+    assert merged is not None
+    assert resolve_kwargs(merged) == {"n": 1199}
+    harness = registry.harness("p")
+    assert harness is not None
+    assert harness.materialize_extra_middleware() == []
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_check_that_returns_a_coroutine_is_refused() -> None:
+    async def check(_spec: str) -> None:
+        raise AssertionError
+
+    registry = ProfileRegistry()
+    registry.register_provider("p", ProviderProfile(pre_init=lambda spec: check(spec)))
+    with pytest.raises(ProfileTypeError, match="pre_init: returned a coroutine"):
+        provider_kwargs(registry, "p:m")
+    merged = merge_provider_profiles(
+        ProviderProfile(pre_init=str), ProviderProfile(pre_init=check_later(check))
+    )
+    assert merged.pre_init is not None
+    with pytest.raises(ProfileTypeError, match="pre_init: returned a coroutine"):
+        merged.pre_init("p:m")
+
+
+def check_later(check: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda spec: check(spec)
 
 
 def test_each_registration_keeps_who_made_it() -> None:

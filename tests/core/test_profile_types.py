@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from functools import partial
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -198,9 +199,61 @@ async def _coroutine_factory() -> list[AgentMiddleware]:
     return []
 
 
+class _Later:
+    async def __call__(self, *_args: object) -> list[AgentMiddleware]:
+        return []
+
+
+@pytest.mark.parametrize("field", ["pre_init", "init_kwargs_factory"])
+@pytest.mark.parametrize("value", [_Later(), partial(_Later()), partial(_coroutine_factory)])
+def test_asynchronous_objects_are_refused_like_asynchronous_functions(field: str, value: object) -> None:
+    with pytest.raises(ProfileTypeError, match=f"{field}: a coroutine function"):
+        ProviderProfile(**{field: value})
+
+
+def test_keyword_arguments_that_contain_themselves_are_refused() -> None:
+    endless: dict[str, object] = {}
+    endless["again"] = [endless]
+    with pytest.raises(ProfileTypeError, match="init_kwargs: a value contains itself"):
+        ProviderProfile(init_kwargs=endless)
+
+
+@pytest.mark.spec("HP-007")
+@pytest.mark.parametrize("name", ["", "  ", " ls", "ls\n"])
+@pytest.mark.parametrize(
+    "field",
+    [
+        "excluded_tools",
+        "excluded_middleware",
+        "restored_tools",
+        "restored_middleware",
+        "tool_description_overrides",
+    ],
+)
+@pytest.mark.parametrize("cls", BOTH)
+def test_names_with_blanks_around_them_are_refused(cls: type, field: str, name: str) -> None:
+    with pytest.raises(ProfileError, match=f"{field}: 1 entry can't be used") as caught:
+        cls(**{field: {name: "text"} if field == "tool_description_overrides" else {name, "fine"}})
+    assert repr(name) in str(caught.value)
+
+
 @pytest.mark.spec("HP-005")
 @pytest.mark.parametrize(
-    "value", [3, None, "Alpha", Alpha, Alpha(), [Alpha], [None], {"a": Alpha()}, _coroutine_factory]
+    "value",
+    [
+        3,
+        None,
+        "Alpha",
+        Alpha,
+        Alpha(),
+        [Alpha],
+        [None],
+        {"a": Alpha()},
+        _coroutine_factory,
+        [3],
+        [object()],
+        _Later(),
+    ],
 )
 def test_unusable_extras_are_refused(value: object) -> None:
     with pytest.raises(ProfileTypeError, match="extra_middleware"):

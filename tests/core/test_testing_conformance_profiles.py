@@ -105,6 +105,8 @@ class TestCalled(Provider):
 # Class, what it changes, the test that has to fail, what it says.
 BAD = [
     ("Harness", 'key = ":m"', "test_the_key_is_valid", "nothing stands before the colon"),
+    ("Harness", "key = None", "test_the_key_is_valid", "set key"),
+    ("Provider", "key = None", "test_the_key_is_valid", "set key"),
     ("Harness", "key = 3", "test_the_key_is_valid", "expected a string"),
     ("Provider", 'key = "a: m"', "test_the_key_is_valid", "whitespace beside the colon"),
     ("Harness", 'module = "heavy"', "langchain", "importing heavy imports langchain_core"),
@@ -237,6 +239,12 @@ BAD = [
         'profile = ProviderProfile({"headers": {"x-api-key": "hush"}})',
         "test_it_holds_no_secret",
         "headers.x-api-key: a secret",
+    ),
+    (
+        "Provider",
+        'profile = ProviderProfile({"api_keys": ["k"], "hosts": [{"url": "u", "token": "t"}]})',
+        "test_it_holds_no_secret",
+        "hosts[0].token: a secret",
     ),
     (
         "Provider",

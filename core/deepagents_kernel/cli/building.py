@@ -97,13 +97,25 @@ def _plan(kernel: Kernel, model: str, workspace: Path | None, **further: Any) ->
     try:
         return kernel.plan(make_request(model=model, backend=backend, **further))
     except ModelSpecError as error:
-        raise CommandError(_with_near_model(error, kernel)) from error
-    except DeepAgentsError:
+        raise CommandError(_with_notes(_with_near_model(error, kernel), error)) from error
+    except DeepAgentsError as error:
+        if isinstance(error, ProfileError) and hasattr(error, "__notes__"):
+            raise CommandError(_with_notes(str(error), error)) from error
         raise
     except Exception as error:
         # A provider's own complaint while its model is built: no key, an unknown argument.
         msg = f"model {model!r} can't be built: {type(error).__name__}: {error}"
-        raise CommandError(msg) from error
+        raise CommandError(_with_notes(msg, error)) from error
+
+
+def _with_notes(text: str, error: Exception) -> str:
+    """A text with the notes of an error: they name the layer of profiles whose check or factory it was."""
+    lines = [text]
+    raised: BaseException | None = error
+    while raised is not None:
+        lines += map(str, getattr(raised, "__notes__", ()))
+        raised = raised.__cause__
+    return "\n  ".join(dict.fromkeys(lines))
 
 
 def _with_near_model(error: ModelSpecError, kernel: Kernel) -> str:

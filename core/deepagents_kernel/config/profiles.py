@@ -13,6 +13,7 @@ from deepagents_kernel.config.tables import header, table
 from deepagents_kernel.config.values import described, too_deep
 from deepagents_kernel.errors import ProfileError, nearest_hint
 from deepagents_kernel.profiles.config import HarnessProfileConfig
+from deepagents_kernel.profiles.exclusions import blank_fault
 from deepagents_kernel.profiles.keys import check_key
 
 if TYPE_CHECKING:
@@ -75,10 +76,21 @@ def _check_key(document: Document, key: Key) -> None:
         raise document.error(key, reason, hint.strip()) from error
 
 
-def _quotes(document: Document, key: Key, name: str) -> str:
-    """What to say of a table in a table, which TOML makes of a key with a dot and without quotes."""
-    quoted = header(document, (*key[:-1], f"{key[-1]}.{name}"))
-    return f"a key with a dot in it needs quotes: {quoted}"
+def _quotes(document: Document, key: Key, name: str, value: Mapping[str, Any]) -> str:
+    """What to say of a table in a table, which TOML makes of a key with a dot and without quotes.
+
+    The dot may be one of a version, or stand where a colon belongs: ``[profiles.harness.openai.gpt-5.4]``.
+    """
+    version = name[:1].isdigit() or ":" in key[-1]
+    meant = f"{key[-1]}{'.' if version else ':'}{name}"
+    for rest in value:
+        if rest[:1].isdigit():
+            meant = f"{meant}.{rest}"
+            break
+    quoted = header(document, (*key[:-1], meant))
+    if version:
+        return f"a key with a dot in it needs quotes: {quoted}"
+    return f"a model stands behind its provider and a colon, in quotes: {quoted}"
 
 
 # -- harness -----------------------------------------------------------------------------------------------
@@ -95,7 +107,7 @@ def _harness(document: Document, key: Key, values: Mapping[str, Any]) -> Harness
 def _unknown_field(document: Document, key: Key, name: str, value: Any) -> Exception:
     hint = _IN_CODE if name in _CALLED else nearest_hint(name, FIELDS)
     if not hint and isinstance(value, Mapping):
-        hint = _quotes(document, key, name)
+        hint = _quotes(document, key, name, value)
     known = f"there are: {', '.join(FIELDS)}"
     return document.error((*key, name), "a harness profile has no such field", hint or known)
 
@@ -112,6 +124,8 @@ def _flag(document: Document, key: Key, value: Any) -> None:
 
 def _texts(document: Document, key: Key, value: Any) -> None:
     for name, text in table(document, key, value).items():
+        if fault := blank_fault(name):
+            raise document.error((*key, name), f"{name!r}: {fault}")
         _text(document, (*key, name), text)
 
 
@@ -124,6 +138,8 @@ def _names(document: Document, key: Key, value: Any) -> None:
             raise document.error(key, f"expected a list of names, got one with {described(name)} in it")
         if not name.strip():
             raise document.error(key, "a name is empty", "remove it", entry=name)
+        if fault := blank_fault(name):
+            raise document.error(key, f"{name!r}: {fault}", entry=name)
 
 
 def _middleware(document: Document, key: Key, value: Any) -> None:
@@ -189,7 +205,7 @@ def _provider_hint(document: Document, key: Key, name: str, value: Any) -> str:
     if near:
         return near
     below = f"keyword arguments of the model stand in {header(document, (*key, _FIELD))}"
-    return f"{below}; {_quotes(document, key, name)}" if isinstance(value, Mapping) else below
+    return f"{below}; {_quotes(document, key, name, value)}" if isinstance(value, Mapping) else below
 
 
 def _check_plain(document: Document, key: Key, value: Any) -> None:

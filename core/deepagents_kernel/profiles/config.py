@@ -34,8 +34,8 @@ class HarnessProfileConfig:
 
     Raises:
         ProfileTypeError: a field has the wrong type.
-        ProfileError: an excluded or restored name is malformed, or an excluded one is scaffolding; all such
-            entries are named at once.
+        ProfileError: a name of a tool or middleware is blank or malformed, or an excluded one is
+            scaffolding; all such entries of a field are named at once.
     """
 
     base_system_prompt: str | None = field(default=None, validator=fields.optional_text)

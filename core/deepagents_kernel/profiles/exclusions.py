@@ -90,6 +90,19 @@ def check_grammar(entries: Iterable[type | str], where: str) -> None:
     )
 
 
+def check_tool_names(names: Iterable[str], where: str) -> None:
+    """Refuse names that no tool can have.
+
+    Args:
+        names: names of tools.
+        where: name of the field, for the error text.
+
+    Raises:
+        ProfileError: with every fault found, sorted.
+    """
+    _report(where, [f"{name!r}: {fault}" for name in names if (fault := blank_fault(name))])
+
+
 def check_exclusions(entries: Iterable[type | str], where: str) -> None:
     """Refuse malformed names, and the scaffolding in either form.
 
@@ -124,9 +137,18 @@ _REQUIRED = (
 )
 
 
-def _fault(name: str) -> str:
+def blank_fault(name: str) -> str:
+    """What is wrong with the blanks in a name, or an empty string."""
     if not name.strip():
         return "an empty name matches nothing"
+    if name != name.strip():
+        return f"has blanks around it, so it matches nothing; write {name.strip()!r}"
+    return ""
+
+
+def _fault(name: str) -> str:
+    if fault := blank_fault(name):
+        return fault
     if ":" in name:
         return "class paths are not supported; give the middleware's name, or the class itself"
     if name.startswith("_"):

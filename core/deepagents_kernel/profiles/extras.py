@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attrs import frozen
 
 from deepagents_kernel.errors import ProfileTypeError
+from deepagents_kernel.profiles.calls import check_plain_call, check_plain_result
 
 if TYPE_CHECKING:
     from langchain.agents.middleware.types import AgentMiddleware
@@ -32,13 +33,15 @@ def stored_extras(
     given: object = value
     if isinstance(given, type):
         raise ProfileTypeError(f"extra_middleware: got the class {given.__name__}\n  {_WAY_OUT}")
-    if inspect.iscoroutinefunction(given):
-        raise ProfileTypeError(
-            "extra_middleware: a coroutine function would never be awaited; give a plain function"
-        )
+    check_plain_call(given, "extra_middleware")
     if callable(given):
         return given
     made = _instances(given)
+    # What a factory makes is looked at by the planner, which can say in which stack it is.
+    for index, item in enumerate(made):
+        if not _is_middleware(item):
+            kind = type(item).__name__
+            raise ProfileTypeError(f"extra_middleware[{index}]: expected a middleware instance, got {kind}")
     return given if isinstance(given, tuple) else tuple(made)
 
 
@@ -49,7 +52,9 @@ def materialize(extras: Extras) -> list[Middleware]:
         ProfileTypeError: the factory did not return a list of instances.
         Exception: whatever the factory raises.
     """
-    return _instances(extras() if callable(extras) else extras)
+    made: object = extras() if callable(extras) else extras
+    check_plain_result(made, "extra_middleware")
+    return _instances(made)
 
 
 def _instances(value: object) -> list[Middleware]:
@@ -66,6 +71,14 @@ def _instances(value: object) -> list[Middleware]:
     return made
 
 
+def _is_middleware(item: object) -> bool:
+    # By name: profiles are checked without LangChain, which an instance of its class has imported already.
+    return any(
+        base.__name__ == "AgentMiddleware" and base.__module__.startswith("langchain.")
+        for base in type(item).__mro__
+    )
+
+
 def merge_extras(base: Extras, override: Extras) -> Extras:
     """Stack two layers of extra middleware.
 
@@ -75,18 +88,20 @@ def merge_extras(base: Extras, override: Extras) -> Extras:
     """
     if base == ():
         return override
-    return base if override == () else _Stacked(base, override)
+    if override == ():
+        return base
+    # Flat: nested, many of them would exhaust the stack when called.
+    return _Stacked((*(base.layers if isinstance(base, _Stacked) else (base,)), override))
 
 
 @frozen
 class _Stacked:
     """The factory of a merged profile."""
 
-    base: Extras
-    override: Extras
+    layers: tuple[Extras, ...]
 
     def __call__(self) -> list[Middleware]:
-        return replace_matching(materialize(self.base), materialize(self.override))
+        return reduce(replace_matching, map(materialize, self.layers))
 
 
 def replace_matching(base: Sequence[Middleware], override: Sequence[Middleware]) -> list[Middleware]:

@@ -12,6 +12,7 @@ from deepagents_kernel.errors import ProfileTypeError
 from deepagents_kernel.profiles.exclusions import (
     check_exclusions,
     check_grammar,
+    check_tool_names,
     middleware_set,
     string_set,
 )
@@ -40,18 +41,26 @@ def _expect(instance: object, attribute: Attribute[Any], value: object, kind: ty
 
 
 def tool_description_overrides(value: Mapping[str, str]) -> Mapping[str, str]:
-    """Converter: a read-only copy."""
-    return frozen_texts(value, "tool_description_overrides")
+    """Converter: a read-only copy with checked names of tools."""
+    texts = frozen_texts(value, "tool_description_overrides")
+    check_tool_names(texts, "tool_description_overrides")
+    return texts
 
 
 def excluded_tools(value: Iterable[str]) -> frozenset[str]:
-    """Converter: a set of tool names."""
-    return string_set(value, "excluded_tools")
+    """Converter: a checked set of tool names."""
+    return _tools(value, "excluded_tools")
 
 
 def restored_tools(value: Iterable[str]) -> frozenset[str]:
-    """Converter: a set of tool names."""
-    return string_set(value, "restored_tools")
+    """Converter: a checked set of tool names."""
+    return _tools(value, "restored_tools")
+
+
+def _tools(value: Iterable[str], where: str) -> frozenset[str]:
+    names = string_set(value, where)
+    check_tool_names(names, where)
+    return names
 
 
 def excluded_middleware(value: Iterable[type | str]) -> frozenset[type | str]:

@@ -71,11 +71,15 @@ def read_profile(path: str | os.PathLike[str]) -> HarnessProfileConfig:
     if reader is None:
         raise ProfileError(f"profile {str(file)!r}: a profile is a {', '.join(_READERS)} file")
     try:
-        data = reader(read_regular(file).decode("utf-8"))
+        text = read_regular(file).decode("utf-8")
+        # Empty, it says nothing in any of the formats, as in TOML.
+        data = reader(text) if text.strip() else {}
     except OSError as error:
         raise ProfileError(f"profile {str(file)!r}: {error.strerror or error}") from error
     except ValueError as error:
         raise ProfileError(f"profile {str(file)!r}: can't be read: {error}") from error
+    except RecursionError as error:
+        raise ProfileError(f"profile {str(file)!r}: can't be read: it is nested too deeply") from error
     try:
         return HarnessProfileConfig.from_dict(data)
     except ProfileError as error:

@@ -22,7 +22,7 @@ from deepagents_kernel.profiles.mappings import deep_merge
 from deepagents_kernel.profiles.merging import merge_harness_profiles
 from deepagents_kernel.profiles.names import read_name
 from deepagents_kernel.profiles.parts import ProfilePart, owned, with_named_factories
-from deepagents_kernel.profiles.provider import ProviderProfile, resolve_kwargs
+from deepagents_kernel.profiles.provider import ProviderProfile, resolve_kwargs, run_check
 
 if TYPE_CHECKING:
     from deepagents_kernel.profiles.registry import ProfileRegistry, RegistrySnapshot
@@ -175,7 +175,7 @@ def provider_kwargs(
     for key, item in parts:
         if run_pre_init and item.profile.pre_init is not None:
             with _named(key, item, spec, chained=len(parts) > 1):
-                item.profile.pre_init(spec)
+                run_check(item.profile.pre_init, spec)
     made: dict[str, Any] = {}
     # One by one, as if they were merged, so that a failure is named with its layer.
     for key, item in parts:

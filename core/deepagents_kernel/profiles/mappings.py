@@ -23,11 +23,13 @@ def frozen_kwargs(value: Mapping[str, Any], where: str) -> Mapping[str, Any]:
         where: name of the field, for the error text.
 
     Raises:
-        ProfileTypeError: not a mapping, or a key is not a string.
+        ProfileTypeError: not a mapping, a key is not a string, or a value contains itself.
     """
-    return MappingProxyType(
-        {key: _copied(item, MappingProxyType) for key, item in _checked(value, where).items()}
-    )
+    checked = _checked(value, where)
+    try:
+        return MappingProxyType({key: _copied(item, MappingProxyType) for key, item in checked.items()})
+    except RecursionError as error:
+        raise ProfileTypeError(f"{where}: a value contains itself, or is nested too deeply") from error
 
 
 def frozen_texts(value: Mapping[str, str], where: str) -> Mapping[str, str]:

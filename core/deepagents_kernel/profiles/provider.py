@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any
 
 from attrs import Attribute, field, frozen
 
 from deepagents_kernel.errors import ProfileTypeError
 from deepagents_kernel.log import get_logger
+from deepagents_kernel.profiles.calls import check_plain_call, check_plain_result
 from deepagents_kernel.profiles.keys import split_spec
 from deepagents_kernel.profiles.mappings import deep_merge, frozen_kwargs, plain
 
@@ -30,10 +31,7 @@ def _check_call(_profile: ProviderProfile, attribute: Attribute[Any], value: obj
         return
     if not callable(value):
         raise ProfileTypeError(f"{attribute.name}: expected a callable or None, got {type(value).__name__}")
-    if inspect.iscoroutinefunction(value):
-        raise ProfileTypeError(
-            f"{attribute.name}: a coroutine function would never be awaited; give a plain function"
-        )
+    check_plain_call(value, attribute.name)
 
 
 @frozen
@@ -59,6 +57,21 @@ class ProviderProfile:
     __hash__ = None  # type: ignore[assignment]  # the way to say "unhashable"; typeshed has no word for it
 
 
+def run_check(check: Callable[[str], None], spec: str) -> None:
+    """Call the ``pre_init`` of a profile.
+
+    Args:
+        check: the function.
+        spec: the model string.
+
+    Raises:
+        ProfileTypeError: it returned a coroutine, which would never run.
+        Exception: whatever the check raises.
+    """
+    made: object = check(spec)  # type: ignore[func-returns-value]  # a function may be typed wrongly
+    check_plain_result(made, "pre_init")
+
+
 def resolve_kwargs(profile: ProviderProfile) -> dict[str, Any]:
     """The keyword arguments of one profile: the static ones, then those of its factory on top.
 
@@ -73,6 +86,7 @@ def resolve_kwargs(profile: ProviderProfile) -> dict[str, Any]:
     if factory is None:
         return plain(profile.init_kwargs)
     made: object = factory()
+    check_plain_result(made, "init_kwargs_factory")
     if not isinstance(made, Mapping):
         raise ProfileTypeError(
             f"init_kwargs_factory {factory!r}: returned {type(made).__name__}, not a mapping"
@@ -103,20 +117,35 @@ def _stack(base: ProviderProfile, override: ProviderProfile) -> Callable[[], dic
         return override.init_kwargs_factory
     if override.init_kwargs_factory is None and not override.init_kwargs:
         return base.init_kwargs_factory
-    return _Stacked(base, override)
+    static = deep_merge(base.init_kwargs, override.init_kwargs)
+    return _Stacked((*_layers(base), override), static)
+
+
+def _layers(profile: ProviderProfile) -> tuple[ProviderProfile, ...]:
+    """What a merged profile was merged from: nested, many of them would exhaust the stack when called."""
+    factory = profile.init_kwargs_factory
+    # Keyword arguments that somebody put into the merged profile since stand in none of its layers.
+    if isinstance(factory, _Stacked) and profile.init_kwargs == factory.static:
+        return factory.layers
+    return (profile,)
 
 
 @frozen
 class _Stacked:
-    """The factory of a merged profile: both layers resolved, one on the other."""
+    """The factory of a merged profile: all layers resolved, one on the other.
 
-    base: ProviderProfile
-    override: ProviderProfile
+    Attributes:
+        layers: lowest first.
+        static: the keyword arguments of the merged profile.
+    """
+
+    layers: tuple[ProviderProfile, ...]
+    static: Mapping[str, Any] = field(repr=_names_only)
 
     __hash__ = None  # type: ignore[assignment]  # as the profiles that it holds
 
     def __call__(self) -> dict[str, Any]:
-        return deep_merge(self._resolved(self.base), self._resolved(self.override))
+        return reduce(deep_merge, map(self._resolved, self.layers))
 
     @staticmethod
     def _resolved(profile: ProviderProfile) -> dict[str, Any]:
@@ -150,7 +179,7 @@ class _Chained:
     def __call__(self, spec: str) -> None:
         for check in self.checks:
             try:
-                check(spec)
+                run_check(check, spec)
             except Exception:
                 _log.exception("provider_profile_pre_init_failed", spec=spec, pre_init=repr(check))
                 raise

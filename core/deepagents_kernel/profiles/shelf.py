@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 
 from attrs import field, frozen
 
-from deepagents_kernel.errors import ProfileError, nearest_hint
+from deepagents_kernel.errors import ProfileError, ProfileTypeError, nearest_hint
+from deepagents_kernel.plugins.names import PLUGIN_NAME
 from deepagents_kernel.profiles.names import one_spelling, read_name, undated
 
 ProfileT = TypeVar("ProfileT")
@@ -52,10 +53,14 @@ class Layer(Generic[ProfileT]):
     """One registration under a key.
 
     Attributes:
+        kind: ``"provider"`` or ``"harness"``, for texts.
+        key: the key, as it was written.
         owner: the plugin that made it, or its place in a file; empty for the program itself.
         given: what was registered.
     """
 
+    kind: str
+    key: str
     owner: str
     given: Any
     _check: Callable[[Any], ProfileT] = field(repr=False)
@@ -63,11 +68,32 @@ class Layer(Generic[ProfileT]):
 
     @property
     def profile(self) -> ProfileT:
-        """The profile, imported now if it has to be."""
+        """The profile, imported now if it has to be.
+
+        Raises:
+            ProfileError: it can't be imported, or is no such profile; says whose it is.
+        """
         if not self._loaded:
-            given = self.given.load() if isinstance(self.given, LazyProfile) else self.given
-            self._loaded.append(self._check(given))
+            self._loaded.append(self._load())
         return self._loaded[0]
+
+    def _load(self) -> ProfileT:
+        if not isinstance(self.given, LazyProfile):
+            return self._check(self.given)
+        try:
+            return self._check(self.given.load())
+        except ProfileError as error:
+            # Who builds an agent did not ask for this profile, and can't know where it comes from.
+            kind = ProfileTypeError if isinstance(error, ProfileTypeError) else ProfileError
+            raise kind("\n  ".join([str(error), *self._origin(self.given)])) from error
+
+    def _origin(self, lazy: LazyProfile) -> Iterator[str]:
+        named = f"{lazy.target!r} is registered as the {self.kind} profile of {self.key!r}"
+        if PLUGIN_NAME.fullmatch(self.owner):
+            yield f"{named} by the plugin {self.owner}"
+            yield f"without this plugin: deepagents-kernel plugins disable {self.owner}"
+        else:
+            yield f"{named} {f'in {self.owner}' if self.owner else 'by this program'}"
 
 
 @frozen(eq=False)
@@ -140,11 +166,11 @@ class Shelf(Mapping[str, ProfileT]):
 
     def put(self, key: str, given: Any, owner: str, *, merge: bool) -> Shelf[ProfileT]:
         """The shelf with another registration; without *merge* it is the only one of its key."""
-        layer: Layer[ProfileT] = Layer(owner, given, self._check)
+        written = self.written(key) or key
+        layer: Layer[ProfileT] = Layer(self.kind, written, owner, given, self._check)
         if not isinstance(given, LazyProfile):
             _ = layer.profile  # checked while the one who registers is there to be told
         below = self.registered(key) if merge else ()
-        written = self.written(key) or key
         index = self._index if written in self.layers else self._places(self._index, written)
         return self._with({**self.layers, written: (*below, layer)}, index)
 

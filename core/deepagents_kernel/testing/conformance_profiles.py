@@ -28,9 +28,16 @@ from deepagents_kernel.kernel import Kernel
 from deepagents_kernel.profiles.config import HarnessProfileConfig, as_harness_profile
 from deepagents_kernel.profiles.harness import HarnessProfile
 from deepagents_kernel.profiles.keys import check_key
+from deepagents_kernel.profiles.lookup import harness_for_spec
 from deepagents_kernel.profiles.merging import merge_harness_profiles
 from deepagents_kernel.profiles.names import as_reported, read_name
-from deepagents_kernel.profiles.provider import ProviderProfile, merge_provider_profiles, resolve_kwargs
+from deepagents_kernel.profiles.provider import (
+    ProviderProfile,
+    merge_provider_profiles,
+    resolve_kwargs,
+    run_check,
+)
+from deepagents_kernel.profiles.registry import ProfileRegistry
 from deepagents_kernel.profiles.shelf import LazyProfile
 from deepagents_kernel.testing.scripted import ScriptedChatModel
 
@@ -54,7 +61,10 @@ class _Conformance:
     @pytest.fixture
     def given_key(self, request: pytest.FixtureRequest) -> Any:
         """The key, from the attribute or from the fixture."""
-        return _given(self, request, "key")
+        key = _given(self, request, "key")
+        if key is None:
+            _fail("set key to the key that the profile is registered under, such as 'acme' or 'acme:large'")
+        return key
 
     @pytest.fixture
     def given_profile(self, request: pytest.FixtureRequest) -> Any:
@@ -66,6 +76,10 @@ class _Conformance:
         """A profile can be registered under it, and a model string finds it."""
         with _explained("the key can't be registered"):
             check_key(given_key)
+        registry = ProfileRegistry()
+        registry.register_harness(given_key, HarnessProfile())
+        if harness_for_spec(registry, given_key).key != given_key:
+            _fail(f"no model string finds the key {given_key!r}; write 'provider' or 'provider:model'")
 
     def test_importing_the_module_does_not_import_langchain(self) -> None:
         """Registering a profile is cheap; what it needs is imported where it is used."""
@@ -233,7 +247,7 @@ class ProviderProfileConformance(_Conformance):
         """``pre_init`` refuses what can't work, and that is not everything."""
         if provider.pre_init is not None:
             with _explained("pre_init refuses its own model"):
-                provider.pre_init(given_key if ":" in given_key else f"{given_key}:any")
+                run_check(provider.pre_init, given_key if ":" in given_key else f"{given_key}:any")
 
     def test_the_model_takes_the_keyword_arguments(self, kwargs: dict[str, Any]) -> None:
         """The model is made with them; one that it does not know is named."""
@@ -326,10 +340,18 @@ def _containers(value: Any) -> Iterator[int]:
 
 def _secrets(kwargs: Mapping[str, Any], above: str = "") -> Iterator[str]:
     for name, value in kwargs.items():
-        if isinstance(value, Mapping):
-            yield from _secrets(value, f"{above}{name}.")
-        elif is_secret(str(name)) and isinstance(value, str) and value:
-            yield f"{above}{name}"
+        yield from _secrets_of(value, f"{above}{name}", named=is_secret(str(name)))
+
+
+def _secrets_of(value: Any, where: str, *, named: bool) -> Iterator[str]:
+    """Where a secret stands in a value; *named* if a name around it says that it is one."""
+    if isinstance(value, Mapping):
+        yield from _secrets(value, f"{where}.")
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _secrets_of(item, f"{where}[{index}]", named=named)
+    elif named and isinstance(value, str) and value:
+        yield where
 
 
 def _parameters(made_by: Callable[..., Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from attrs import frozen
 
-from deepagents_kernel.cli.call import Call, common_options, json_option, profile_option
+from deepagents_kernel.cli.call import Call, CommandError, common_options, json_option, profile_option
 from deepagents_kernel.cli.codes import ExitCode
 from deepagents_kernel.cli.output import one_line
 from deepagents_kernel.cli.profiles.fields import Row, Said, harness_rows, provider_rows
@@ -75,6 +75,8 @@ def explain(call: Call, *, model: str, profile: str | None, as_json: bool) -> in
     """
     from deepagents_kernel.cli.profiles.effect import effect_of
 
+    if not model.strip():
+        raise CommandError("MODEL is empty; write it as 'provider:name'")
     kernel = call.kernel()
     reading = read_spec(model)
     parts = [_explained(kernel, kind, reading, profile) for kind in KINDS]
@@ -128,7 +130,8 @@ def _document(reading: Reading, parts: list[Explained], effect: Effect) -> dict[
 
 def _write(call: Call, reading: Reading, parts: list[Explained], effect: Effect) -> None:
     line, width = call.output.line, call.output.width
-    line(one_line(f"{reading.spec}: {reading.describe()}"), "bold")
+    for text in wrapped(one_line(f"{reading.spec}: {reading.describe()}"), width):
+        line(text.removeprefix("  "), "bold")
     for part in parts:
         line("")
         line(f"{part.kind} profile", "bold")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: Where a keyword argument is: its name, and the keys of mappings within it.
 Path = tuple[str, ...]
 
+#: The field of a row that says why there is no profile.
+FAILED = "profile"
+
 _PLAIN = (str, bool, int, float, type(None))
 
 
@@ -49,10 +52,16 @@ class Said:
     Attributes:
         profile: the profile.
         expanded: path of a keyword argument to the variables that its value was made from.
+        failure: why there is no profile, which is ``None`` then; empty for one that is there.
     """
 
     profile: Any
     expanded: Mapping[Path, tuple[str, ...]] = field(factory=dict)
+    failure: str = ""
+
+
+def _failed(said: Said, layer: int) -> Row:
+    return Row(FAILED, f"failed: {said.failure}", layer)
 
 
 # -- harness -----------------------------------------------------------------------------------------------
@@ -62,6 +71,9 @@ def harness_rows(layers: Sequence[Said]) -> list[Row]:
     """What the harness profiles of these layers, lowest first, say together."""
     rows: dict[tuple[str, object], Row] = {}
     for number, said in enumerate(layers, 1):
+        if said.failure:
+            rows[FAILED, number] = _failed(said, number)
+            continue
         _add_texts(rows, number, said.profile)
         _add_exclusions(rows, number, said.profile)
         extras = said.profile.extra_middleware
@@ -117,6 +129,9 @@ def provider_rows(layers: Sequence[Said], *, made: bool) -> list[Row]:
     """
     rows: dict[Path, Row] = {}
     for number, said in enumerate(layers, 1):
+        if said.failure:
+            rows[FAILED, str(number)] = _failed(said, number)
+            continue
         profile: ProviderProfile = said.profile
         if profile.pre_init is not None:
             checked = f"checked by {_named(profile.pre_init)}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 from deepagents_kernel.cli.profiles.fields import Said
+from deepagents_kernel.errors import ProfileError
 from deepagents_kernel.profiles.shelf import LazyProfile
 
 if TYPE_CHECKING:
@@ -46,12 +47,11 @@ class KeyLayer:
         return f"{self.key} ({self.owner})"
 
     def said(self) -> Said:
-        """What it says; the profile is imported now if it has to be.
-
-        Raises:
-            ProfileError: it can't be imported.
-        """
-        return Said(self.layer.profile, self.expanded)
+        """What it says; the profile is imported now if it has to be. One that can't be says why."""
+        try:
+            return Said(self.layer.profile, self.expanded)
+        except ProfileError as error:
+            return Said(None, failure=str(error))
 
     def document(self) -> dict[str, Any]:
         """The layer as JSON data."""

@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from deepagents_kernel.cli.output import one_line
+from deepagents_kernel.cli.profiles.fields import FAILED
 from deepagents_kernel.cli.table import pairs, table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _shortened(row: Row) -> str:
     text = one_line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     if not text:
         return json.dumps(value)
-    if len(text) <= _LONGEST:
+    if len(text) <= _LONGEST or row.field == FAILED:
         return text
     return f"{text[:_BEGINNING].rstrip()} ... ({len(value if isinstance(value, str) else text):,} characters)"
 
