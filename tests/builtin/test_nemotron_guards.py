@@ -1,9 +1,13 @@
 """Nemotron's guards of the final answer, in agents with and without the profile."""
 
+import subprocess
+import sys
+
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
 
 from deepagents_builtin.profiles.harness.nemotron.entities import missing_lookups
 from deepagents_builtin.profiles.harness.nemotron.exact_reply import exact_reply_given
@@ -99,6 +103,35 @@ def objection(guard, request, answer, *messages):
 )
 def test_exact_replies(request_, answer, given):
     assert exact_reply_given(request_, answer) is given
+
+
+@pytest.mark.spec("NEMO-017")
+def test_exact_replies_in_long_requests():
+    assert exact_reply_given("x " * 9000 + "Reply with exactly: OK", "OK")
+    assert exact_reply_given("Reply with exactly: OK\n" + "x " * 9000, "OK")
+    assert exact_reply_given("Reply\twith \n\n  exactly :  All   good", "All good")
+    assert not exact_reply_given("x " * 4500 + "Reply with exactly: OK" + " x" * 4500, "OK")
+
+
+def test_no_text_keeps_a_pattern_busy():
+    """Of these, one that is looked at again from each of its places would take hours."""
+    code = """
+from deepagents_builtin.profiles.harness.nemotron import exact_reply, followup_guard, wording
+from deepagents_builtin.profiles.harness.nemotron import read_continuation
+long = 300_000
+blanks = " " * long
+for text in (f"Reply with{blanks}x", f"Reply with only{blanks}only x", "reply with x " * long):
+    exact_reply.exact_reply_given(text, "Done")
+for text in ("x " * long, "x" * long, "` " * long, '" ' * long, "Dear " * long, "- " * long, "? " * long):
+    followup_guard.asked(text)
+    followup_guard.mostly_asks(text)
+    list(followup_guard.question_faults(text, [text], at_work=False))
+    wording.asks_to_act(text)
+    wording.asks_lookup_then_action(text)
+for text in ("\\n" * long, " " * long, "\\n \\t" * long, "1" * long):
+    read_continuation.shown_lines(text)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=20)
 
 
 @pytest.mark.spec("NEMO-017")
@@ -227,6 +260,9 @@ WEEKLY = "Every Monday, send me a summary of the tickets"
         ("Analyse my sales data", "What decision is it for?", False),
         ("Draft responses to support tickets", "How long should they be?", True),
         ("Draft responses to support tickets", "Which product are they about?", False),
+        ("Draft responses to support tickets", "Sure. How long should they be? Anything else?", True),
+        ("Draft responses to support tickets", "Shall I be brief?", True),
+        (WEEKLY, "I will gladly write it and send it. How often should it come?", True),
     ],
 )
 def test_questions_that_miss_the_point(request_, answer, fires):
@@ -244,6 +280,18 @@ def test_questions_that_miss_the_point(request_, answer, fires):
         (WEEKLY, "I will, on Mondays."),
         (WEEKLY, "See `a?b` and https://x.example/?often=1"),
         ("How do weekly reports work?", "How often do you need one?"),
+        (
+            "Draft a reply to the customer below: 'My parcel is late.'",
+            "Dear Ann, we are sorry. Your parcel arrives Monday. Is there anything else we can do?",
+        ),
+        ("Draft a reply to the customer", "Here it is:\n\nHi Ann,\nwhen did it come?\nBest, Bo"),
+        ("Draft a reply to the customer", 'I would ask: "When did it come, and who took it?"'),
+        ("Draft a reply to the customer", "> When did it come?\nThis is all they need to hear."),
+        ("Analyze this data: 1, 2, 3", "The mean is 2 and the range 2. Shall I plot it?"),
+        ("Analyze this data: 1, 2, 3", "The mean is 2 and the range is 2, too. Which format?"),
+        ("Write a limerick about my daily coffee report", "There was a man. Do you like it?"),
+        ("I check the weekly report. Fix the typo: 'teh'", "'the'. Anything else?"),
+        ("Summarise all of chapter 2", "It is about X. Shall I also say which parts matter?"),
     ],
 )
 def test_harmless_words_do_not_fire(request_, answer):
@@ -316,6 +364,23 @@ async def test_both_variants_of_the_guard(mode):
     assert [request.messages[-1].name == "nemotron_entity_guard" for request in model.requests[:5]] == [
         *(False, True, False, True, False)
     ]
+
+
+@pytest.mark.spec("NEMO-086")
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_the_tools_are_known_where_a_run_goes_on(mode):
+    """Another process has instances of its own: what they know they know from the checkpoint."""
+    kept = InMemorySaver()
+    options = {"tools": ENTITY_TOOLS, "checkpointer": kept, "interrupt_on": {"get_current_user_id": True}}
+    _, graph = agent([[("get_current_user_id", {})]], **options)
+    given = {"messages": "Which team does the current user have"}
+    graph.invoke(given, THREAD) if mode == "sync" else await graph.ainvoke(given, THREAD)
+    model, graph = agent(["Team 8899", "Team Harbour"], **options)
+    decision = Command(resume={"decisions": [{"type": "approve"}]})
+    state = graph.invoke(decision, THREAD) if mode == "sync" else await graph.ainvoke(decision, THREAD)
+    assert model.requests[0].messages[-1].name == "nemotron_entity_guard"
+    assert "get_user_team" in model.requests[0].messages[-1].text
+    assert "nemotron_entity_tools" not in state
 
 
 @pytest.mark.spec("NEMO-086")

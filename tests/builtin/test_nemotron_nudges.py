@@ -77,6 +77,22 @@ def test_the_order_of_reasons():
 
 
 @pytest.mark.spec("NEMO-031")
+def test_the_limits_are_the_same_for_both():
+    expected = ProgressBudget(max_model_calls=16, max_tool_results=48, max_repeated_tool_calls=3)
+    assert ProgressBudget() == NemotronProgressBudgetMiddleware().budget == expected
+
+
+@pytest.mark.spec("NEMO-031")
+def test_who_waits_for_something_gets_on():
+    polls = [step(n, text=f"{n}0% complete") for n in range(1, 9)]
+    assert ProgressBudget().reason(turn(*polls)) == ""
+    stuck = [step(n, text="80% complete") for n in (9, 10)]
+    assert ProgressBudget().reason(turn(*polls, stuck[0])) == ""
+    assert ProgressBudget().reason(turn(*polls, *stuck)) == "the same tool call 3 times in a row"
+    assert ProgressBudget().reason(turn(*polls, step(9, text=""), step(10, text="Error: busy")))
+
+
+@pytest.mark.spec("NEMO-031")
 def test_another_call_in_between_is_no_succession():
     calls = [step(1, args={"a": 1, "b": 2}), step(2, name="other"), step(3, args={"b": 2, "a": 1})]
     assert ProgressBudget(max_repeated_tool_calls=2).reason(turn(*calls)) == ""
@@ -238,6 +254,8 @@ def test_a_new_task_suggests_compaction_once_a_turn():
         ([HumanMessage("a"), *step(1), *step(2), AIMessage("b")], "now look at notes.md", False),
         ([HumanMessage("a"), *step(1), *step(2), AIMessage("b")], "a new task", True),
         ([HumanMessage("a"), AIMessage("b")], "a new task", False),
+        ([HumanMessage("a"), *step(1), AIMessage("b")], "a new task", False),
+        ([HumanMessage("a"), *step(1), AIMessage("b"), AIMessage("c")], "a new task", True),
         ([AIMessage("b")] * 6, "a new task", False),
     ],
 )
@@ -278,6 +296,33 @@ def test_go_ahead_means_act():
         ("How do I proceed?", False),
         ("If it is open, cancel it", False),
         ("I know nowhere to go", False),
+        ("Yes, please go ahead and cancel it", True),
+        ("Ok, then do it.", True),
+        ("Do so please", True),
+        ("I approve.", True),
+        ("Approved, thanks", True),
+        ("Go ahead with the refund", True),
+        ("Fine. Please send  them", True),
+        ("Can you cancel that?", True),
+        ("Thanks. We had to cancel it, by the way.", False),
+        ("I can't delete it now", False),
+        ("He will send it.", False),
+        ("She told me to proceed with caution.", False),
+        ("Proceed with caution", False),
+        ("Tell me how to close it", False),
+        ("I already cancelled it and will book that tomorrow.", False),
+        ("You may proceed to the exit", False),
+        ("I approve of your style", False),
+        ("They delete them every night.", False),
+        ("Nobody could close it.", False),
+        ("My boss said: go ahead and rest", False),
+        ("Go ahead and rest", False),
+        ("Great, that update this morning was good", False),
+        ("I have read and approved the plan, thanks.", False),
+        ("Please close the window. It is cold now.", False),
+        ("Can you tell me how to send it now?", False),
+        ("Do that and this differ?", False),
+        ("yes " * 2000 + "cancel it", False),
     ],
 )
 def test_what_is_a_word_to_act(text, wanted):
@@ -313,6 +358,12 @@ def test_a_lookup_is_followed_by_the_action():
         ([step(1, "cancel_order", "x")], "Find order 1 and cancel it", False),
         ([step(1, "lookup_order", "x")], "Find order 1 and tell me about it", False),
         ([step(1, "lookup_order", "x")], "Find it, and then don't send anything", False),
+        ([step(1, "lookup_order", "x")], "Please look up order 1. Then cancel it.", True),
+        ([step(1, "lookup_order", "x")], "I'd like you to find order 1 and cancel it", True),
+        ([step(1, "lookup_order", "x")], "How do I find users and delete them?", False),
+        ([step(1, "lookup_order", "x")], "Explain how to find users and delete them", False),
+        ([step(1, "lookup_order", "x")], "Find out how to list users and delete them", False),
+        ([step(1, "lookup_order", "x")], "They find my orders and cancel them", False),
     ],
 )
 def test_when_the_chain_is_continued(steps, text, wanted):

@@ -15,9 +15,11 @@ from deepagents_builtin.profiles.harness.nemotron.progress_budget import (
     NemotronProgressBudgetMiddleware,
     ProgressBudget,
 )
+from deepagents_builtin.profiles.harness.nemotron.tool_call_shim import NemotronToolCallShim
 from deepagents_kernel import HarnessProfile, Kernel, make_request
 from deepagents_kernel.behaviour import TurnLimits
 from deepagents_kernel.contracts.private_state import private_state_field_names
+from deepagents_kernel.profiles import harness_for_spec
 from deepagents_kernel.testing import ScriptedChatModel
 
 KEY = "NVIDIA:nvidia/nemotron-3-ultra-550b-a55b"
@@ -52,8 +54,8 @@ def ours(stack):
 
 @pytest.mark.spec("NEMO-001")
 def test_the_keys():
+    # One of the two spellings of NVIDIA: the registry finds it under the other as well.
     assert [key for key, _ in plugin.deepagents_harness_profiles()] == [
-        "NVIDIA:nvidia/nemotron-3-ultra-550b-a55b",
         "nvidia:nvidia/nemotron-3-ultra-550b-a55b",
         "baseten:nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B",
         "fireworks:accounts/fireworks/models/nemotron-3-ultra-nvfp4",
@@ -65,11 +67,25 @@ def test_the_keys():
 
 
 @pytest.mark.spec("NEMO-001", "NEMO-002")
-@pytest.mark.parametrize("key", plugin.KEYS)
+@pytest.mark.parametrize("key", [KEY, *plugin.KEYS])
 def test_each_key_has_the_profile(key):
     with kernel() as built:
         plan = built.plan(make_request(nemotron(key=key)))
     assert [entry.name for entry in ours(plan.main)] == ORDER
+
+
+@pytest.mark.spec("NEMO-002", "NEMO-005")
+@pytest.mark.parametrize("key", [KEY, *plugin.KEYS])
+def test_no_behaviour_is_built_to_be_thrown_away(key, monkeypatch):
+    made = []
+    monkeypatch.setattr(
+        "deepagents_builtin.profiles.harness.nemotron.profile.NemotronToolCallShim",
+        lambda: made.append(key) or NemotronToolCallShim(),
+    )
+    with kernel() as built:
+        profile = harness_for_spec(built.profiles, key).profile
+        assert [middleware.name for middleware in profile.materialize_extra_middleware()] == ORDER
+    assert made == [key]
 
 
 @pytest.mark.spec("NEMO-001")
@@ -259,6 +275,7 @@ def test_the_state_keys_are_private():
         "nemotron_followup_guard_fired",
         "nemotron_entity_pre_nudged",
         "nemotron_entity_guard_fired",
+        "nemotron_entity_tools",
         "nemotron_final_guard_fired",
     }
 

@@ -113,6 +113,78 @@ def test_json_never_changes_files_or_delegates(name):
     assert calls(text, tools=[{"name": name}]) == []
 
 
+MAIL = "<function=send_email><parameter=to>boss</parameter></function>"
+LOOK = "<function=ls><parameter=path>/a</parameter></function>"
+
+
+@pytest.mark.spec("NEMO-075")
+@pytest.mark.parametrize("call", [MAIL, LOOK])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I would run `{}` but won't without your word.",
+        "It is this: `{}`",
+        "Like so: `` {} ``",
+        "Like this:\n```\n{}\n```",
+        "Like this:\n```xml\n{}\n```\nShall I?",
+        "~~~\n{}\n~~~",
+        "1. So:\n   ````\n   ```\n   {}\n   ````",
+        "Left open:\n```\n{}",
+        "> {}",
+        "You wrote:\n  >> run {}",
+    ],
+)
+@pytest.mark.parametrize("approved", [(), ("send_email",)])
+def test_a_call_in_a_quotation_is_no_call(text, call, approved):
+    message = AIMessage(text.format(call))
+    assert parsed("", message=message, approved_tools=approved) is message
+
+
+@pytest.mark.spec("NEMO-075")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I would run {} but won't without your word.",
+        "{}\nShall I send it?",
+        '"{}"',
+        "{} `" + LOOK + "` is what you want?",
+    ],
+)
+def test_a_change_is_only_called_where_the_answer_ends(text):
+    assert calls(text.format(MAIL)) == []
+    assert calls(text.format(MAIL), approved_tools={"send_email"}) == [("send_email", {"to": "boss"})]
+    assert calls(text.format(LOOK)) == [("ls", {"path": "/a"})]
+
+
+@pytest.mark.spec("NEMO-075")
+@pytest.mark.parametrize("name", ["send_email", "execute", "write_file", "edit_file", "delete", "task"])
+def test_a_changing_tool_in_prose(name):
+    block, tools = f"<function={name}></function>", [{"name": name}]
+    assert calls(f"I could {block} here.", tools=tools) == []
+    assert calls(f"I do it now.\n<tool_call>\n{block}\n</tool_call>\n", tools=tools) == [(name, {})]
+
+
+@pytest.mark.spec("NEMO-075")
+def test_calls_that_end_an_answer_together():
+    assert [name for name, _ in calls(f"Now:\n{MAIL}\n{LOOK} {MAIL}\n")] == ["send_email", "ls", "send_email"]
+    message = parsed(f"{MAIL} first, or {LOOK}")
+    assert [call["name"] for call in message.tool_calls] == ["ls"]
+    assert message.content == f"{MAIL} first, or"
+
+
+@pytest.mark.spec("NEMO-075")
+@pytest.mark.parametrize("value", ["a ` b", "```\ncode", "> so it goes", "```\na\n```\n`b` ~~~"])
+def test_signs_in_a_value_quote_nothing(value):
+    first = f"<function=ls><parameter=path>\n{value}\n</parameter></function>"
+    assert calls(f"`a` is used. {first}\n{MAIL}") == [("ls", {"path": value}), ("send_email", {"to": "boss"})]
+
+
+@pytest.mark.spec("NEMO-075")
+def test_a_quotation_ends():
+    for text in ("`x` then {}", "```\nx\n```\n{}", "> x\n{}", "A ` alone\n\n{}", "A ` and\n{}"):
+        assert calls(text.format(MAIL)) == [("send_email", {"to": "boss"})]
+
+
 @pytest.mark.spec("NEMO-076")
 def test_values_have_the_types_of_the_schema():
     text = (
@@ -137,6 +209,12 @@ def test_values_have_the_types_of_the_schema():
         ("7", {"type": ["string", "integer"]}, "7"),
         ('{"a": 1}', {"type": "object"}, {"a": 1}),
         ("[1]", {"type": "object"}, "[1]"),
+        ("NaN", {"type": "number"}, "NaN"),
+        ("-Infinity", {"type": "number"}, "-Infinity"),
+        ("1e999", {"type": "number"}, "1e999"),
+        ("[NaN]", {"type": "array"}, "[NaN]"),
+        ('{"a": [1e999]}', {"type": "object"}, '{"a": [1e999]}'),
+        ("1e9", {"type": "number"}, 1e9),
         ("1", {}, "1"),
         ("1", None, "1"),
     ],

@@ -222,6 +222,34 @@ def test_repeats_are_the_equal_calls_at_the_end(calls, size):
     assert repeated_calls(current_turn([HumanMessage("q"), *messages], OWN)) == expected
 
 
+@pytest.mark.parametrize(
+    ("results", "expected"),
+    [
+        (["10%", "20%", "30%"], 1),
+        (["10%", "20%", "20%", "20%"], 3),
+        (["10%", "", "Error: busy"], 3),
+        (["10%", "", "20%"], 1),
+        (["", "20%", ""], 2),
+    ],
+)
+def test_equal_calls_with_new_results_are_no_repeats(results, expected):
+    messages = [
+        item
+        for at, text in enumerate(results)
+        for item in (calling(("a", {"n": 1}, str(at))), result(text, str(at)))
+    ]
+    assert repeated_calls(current_turn([HumanMessage("q"), *messages], OWN)) == expected
+
+
+def test_a_failure_is_never_something_new():
+    messages = [
+        item
+        for at in range(3)
+        for item in (calling(("a", {}, str(at))), result(f"try {at}", str(at), status="error"))
+    ]
+    assert repeated_calls(current_turn([HumanMessage("q"), *messages], OWN)) == 3
+
+
 def test_the_order_of_arguments_does_not_make_another_call():
     messages = [calling(("a", {"x": 1, "y": 2}, "1")), calling(("a", {"y": 2, "x": 1}, "2"))]
     assert repeated_calls(current_turn([HumanMessage("q"), *messages], OWN)) == 2

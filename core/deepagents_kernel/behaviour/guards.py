@@ -12,6 +12,8 @@ from deepagents_kernel.behaviour.turns import current_turn
 from deepagents_kernel.log import get_logger
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from langchain_core.messages import AIMessage
     from langgraph.runtime import Runtime
 
@@ -51,6 +53,16 @@ class AnswerGuard(AgentMiddleware[AgentState[Any], Any, Any]):
             turn: everything since the user last spoke, the answer last.
         """
 
+    def objection_in(self, state: Mapping[str, Any], answer: AIMessage, turn: Turn) -> str | None:  # noqa: ARG002 - for subclasses
+        """The same, for a guard that keeps something in the state; it calls ``objection``.
+
+        Args:
+            state: the state of the graph.
+            answer: the answer.
+            turn: everything since the user last spoke, the answer last.
+        """
+        return self.objection(answer, turn)
+
     @hook_config(can_jump_to=["model"])
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any] | None:  # noqa: ARG002 - the host passes it
         """Send the model back with the objection, or let the answer go."""
@@ -60,7 +72,7 @@ class AnswerGuard(AgentMiddleware[AgentState[Any], Any, Any]):
             return None
         if self.risk is not None and self.risk.reached(turn):
             return None
-        text = self.objection(answer, turn)
+        text = self.objection_in(state, answer, turn)
         if text is None:
             return None
         _log.debug("answer_sent_back", guard=self.name, turn=turn.key)

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, ToolMessage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deepagents_kernel.behaviour.turns import Turn
+    from deepagents_kernel.behaviour.turns import AnsweredCall, Turn
 
 #: How a result begins that tells the model nothing; compared without regard to case.
 UNINFORMATIVE_STARTS = ("no files found", "no matches found", "error:")
@@ -81,18 +81,27 @@ def idle_since_progress(turn: Turn) -> Idle:
 
 
 def repeated_calls(turn: Turn) -> int:
-    """How many tool calls at the end of a turn are the same one: equal name and equal arguments."""
-    count, latest = 0, ""
-    for message in reversed(turn.messages):
-        if not isinstance(message, AIMessage):
-            continue
-        for call in reversed(message.tool_calls):
-            signature = call_signature(call)
-            if latest and signature != latest:
-                return count
-            latest = signature
-            count += 1
+    """How many tool calls at the end of a turn are the same one, of equal name and arguments, to no avail.
+
+    A call whose result tells something else than that of the equal one before it begins anew: who waits for
+    something asks for it again, and gets on.
+    """
+    count = 0
+    later: AnsweredCall | None = None
+    for call in reversed(turn.calls):
+        if later is not None and (_signature(call) != _signature(later) or _tells_more(later, call)):
+            break
+        later = call
+        count += 1
     return count
+
+
+def _tells_more(later: AnsweredCall, earlier: AnsweredCall) -> bool:
+    return later.succeeded and later.text != earlier.text and not is_uninformative(later.text)
+
+
+def _signature(call: AnsweredCall) -> str:
+    return call_signature({"name": call.name, "args": call.args})
 
 
 def call_signature(call: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +73,18 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _refused(text: str) -> Any:
+    raise ValueError(text)
+
+
+def _finite(text: str) -> float:
+    # "NaN" and numbers that no float can hold have no form in JSON; a tool could not tell what was meant.
+    number = float(text)
+    return number if math.isfinite(number) else _refused(text)
+
+
 def _parsed(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_constant=_refused, parse_float=_finite)
     except (ValueError, RecursionError):
         return None

@@ -62,6 +62,23 @@ _DELIVERY_ASKED = re.compile(
     r"\b(?:deliver\w*|e-?mail\w*|slack|channel|sent|send|recipients?|address|where should)\b", re.IGNORECASE
 )
 
+_COURTESY = re.compile(
+    r"[-*\s]*(?:(?:and|or|so|also|is|was)\b[ ,]*){0,3}(?:(?:there )?(?:anything|something) (?:else|more)\b|"
+    r"(?:shall|should|may|can|could) i\b|would you (?:like|want|prefer) (?:me|us|to)\b|want me\b|"
+    r"(?:do|did) you (?:want|like|need|have)\b|(?:does|do|did|how does) (?:this|that|it|these)\b|"
+    r"what do you think\b)",
+    re.IGNORECASE,
+)
+# Code, addresses, quotations, and letters: from where they begin to a rule, or to the end.
+_NOT_SAID = re.compile(
+    r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|^[ \t]{0,8}>[^\n]*|\"[^\"\n]{1,500}\"|“[^”\n]{1,500}”|"
+    r"^(?:Dear\b[^\n]{0,80},|Subject:|(?:Hi|Hello)\b[^\n]{0,40},[ \t]*$).*?(?:^-{3,}[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]*[.!?\n]|[^.!?\n]+\Z")
+# Longer texts are searched no further.
+_SEARCHED = 4000
+
 MAX_QUESTIONS = 2
 
 
@@ -88,7 +105,9 @@ class FollowupDisciplineMiddleware(AnswerGuard):
         questions = asked(answer.text)
         if not questions or is_question(turn.text) or exact_reply_given(turn.text, answer.text):
             return None
-        faults = list(question_faults(turn.text, questions, used_tools=bool(turn.tool_messages)))
+        # Who has asked the tools, or given an answer beside the questions, need not ask for what is usual.
+        at_work = bool(turn.tool_messages) or not mostly_asks(answer.text)
+        faults = list(question_faults(turn.text, questions, at_work=at_work))
         if not faults:
             return None
         return (
@@ -99,20 +118,37 @@ class FollowupDisciplineMiddleware(AnswerGuard):
 
 
 def asked(answer: str) -> list[str]:
-    """The questions in an answer, code left out."""
-    prose = re.sub(r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+", " ", answer, flags=re.DOTALL)
-    return [found.strip() for found in re.findall(r"[^.!?\n]+\?", prose) if found.strip(" ?")]
+    """The questions to the user in an answer.
+
+    What stands in code, in quotation marks or in a draft asks somebody else, and an offer at the end of an
+    answer asks nothing that it needs to know.
+    """
+    sentences = _sentences(answer)
+    if len(sentences) > 1 and _COURTESY.match(sentences[-1]):
+        sentences.pop()
+    return [sentence for sentence in sentences if sentence.endswith("?")]
 
 
-def question_faults(request: str, questions: list[str], *, used_tools: bool) -> Iterator[str]:
+def mostly_asks(answer: str) -> bool:
+    """Whether the questions to the user are at least half of an answer."""
+    return 2 * sum(map(len, asked(answer))) >= len(" ".join(answer.split()))
+
+
+def _sentences(answer: str) -> list[str]:
+    prose = _NOT_SAID.sub(" ", answer)
+    found = (sentence.strip() for sentence in _SENTENCE.findall(prose))
+    return [sentence for sentence in found if sentence.strip(" .!?-*")]
+
+
+def question_faults(request: str, questions: list[str], *, at_work: bool) -> Iterator[str]:
     """What is wrong with questions to the user.
 
     Args:
         request: what the user wrote.
         questions: what the answer asks.
-        used_tools: whether the turn has tool results, so that the questions come from what they say.
+        at_work: whether the answer is more than questions, or these come from what tools have said.
     """
-    text = " ".join(questions)
+    request, text = request[:_SEARCHED], " ".join(questions)[:_SEARCHED]
     recurring = _RECURRENCE.search(request) is not None
     if recurring and _SCHEDULE.search(text):
         yield "the user has said how often; do not ask about the schedule"
@@ -122,7 +158,7 @@ def question_faults(request: str, questions: list[str], *, used_tools: bool) -> 
         yield "the user has named the source"
     elif _SCOPE.search(text) and _SCOPE_GIVEN.search(request):
         yield "the user has named the scope"
-    if used_tools:
+    if at_work:
         return
     if _DATA_ANALYSIS.search(request) and not _GOAL.search(text):
         yield "ask what the analysis is to find out or to decide"

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 PLUGIN = PluginInfo(summary="How agents run on NVIDIA Nemotron 3 Ultra, at every provider that offers it.")
 
-#: A string has ``nvidia``; a client object reports ``NVIDIA``. The identifier of these two is from
+#: A string has ``nvidia``, a client object reports ``NVIDIA``. The registry takes both for one provider, and
+#: a profile that is registered for both would be merged with itself. The identifier is from
 #: https://build.nvidia.com/nvidia/nemotron-3-ultra-550b-a55b; the others are as deepagents has them, and
 #: could not be compared with a page of their provider.
 KEYS: Final = (
-    "NVIDIA:nvidia/nemotron-3-ultra-550b-a55b",
     "nvidia:nvidia/nemotron-3-ultra-550b-a55b",
     "baseten:nvidia/NVIDIA-Nemotron-3-Ultra-550B-A55B",
     "fireworks:accounts/fireworks/models/nemotron-3-ultra-nvfp4",

@@ -48,7 +48,8 @@ def behaviours(
     Args:
         budget: what a turn may spend without progress.
         rate_limit_delays: seconds to wait before each further attempt of a model call.
-        approved_tools: changing tools of which each call is approved; of these a call in JSON counts as well.
+        approved_tools: changing tools of which each call is approved; of these a call in JSON, or one that
+            the answer does not end with, counts as well.
     """
     return [
         NemotronProgressBudgetMiddleware(
@@ -88,7 +89,8 @@ def nemotron_profile(
     Args:
         budget: what a turn may spend without progress.
         rate_limit_delays: seconds to wait before each further attempt of a model call.
-        approved_tools: changing tools of which each call is approved; of these a call in JSON counts as well.
+        approved_tools: changing tools of which each call is approved; of these a call in JSON, or one that
+            the answer does not end with, counts as well.
     """
     return HarnessProfile(
         system_prompt_suffix=prompt.SUFFIX,

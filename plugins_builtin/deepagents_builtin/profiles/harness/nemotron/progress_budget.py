@@ -27,6 +27,12 @@ RESULTS_SHOWN = 12
 RESULT_LENGTH = 500
 
 
+# What a turn may spend, unless somebody says otherwise.
+MAX_MODEL_CALLS = 16
+MAX_TOOL_RESULTS = 48
+MAX_REPEATED_TOOL_CALLS = 3
+
+
 @frozen
 class ProgressBudget:
     """What a turn may spend without progress.
@@ -34,12 +40,12 @@ class ProgressBudget:
     Attributes:
         max_model_calls: messages of the model since the last progress.
         max_tool_results: tool results since the last progress.
-        max_repeated_tool_calls: equal tool calls in direct succession.
+        max_repeated_tool_calls: equal tool calls in direct succession that gave nothing new.
     """
 
-    max_model_calls: int = field(default=16, validator=validators.ge(1))
-    max_tool_results: int = field(default=48, validator=validators.ge(1))
-    max_repeated_tool_calls: int = field(default=3, validator=validators.ge(1))
+    max_model_calls: int = field(default=MAX_MODEL_CALLS, validator=validators.ge(1))
+    max_tool_results: int = field(default=MAX_TOOL_RESULTS, validator=validators.ge(1))
+    max_repeated_tool_calls: int = field(default=MAX_REPEATED_TOOL_CALLS, validator=validators.ge(1))
 
     def reason(self, turn: Turn) -> str:
         """Which limit a turn has reached, in words; empty for none."""
@@ -62,14 +68,18 @@ class NemotronProgressBudgetMiddleware(AgentMiddleware[AgentState[Any], Any, Any
     Args:
         max_model_calls: messages of the model that a turn may have since its last progress.
         max_tool_results: tool results that it may have since then.
-        max_repeated_tool_calls: equal tool calls in direct succession that it may have.
+        max_repeated_tool_calls: equal tool calls in direct succession, giving nothing new, that it may have.
 
     Raises:
         ValueError: a limit is less than 1.
     """
 
     def __init__(
-        self, *, max_model_calls: int = 16, max_tool_results: int = 48, max_repeated_tool_calls: int = 3
+        self,
+        *,
+        max_model_calls: int = MAX_MODEL_CALLS,
+        max_tool_results: int = MAX_TOOL_RESULTS,
+        max_repeated_tool_calls: int = MAX_REPEATED_TOOL_CALLS,
     ) -> None:
         super().__init__()
         self.budget = ProgressBudget(max_model_calls, max_tool_results, max_repeated_tool_calls)

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _log = get_logger(__name__)
 
-_HEADER = re.compile(r"lines?\s+(\d+)\s*-\s*(\d+)(?:\s+of\s+(\d+))?", re.IGNORECASE)
+_HEADER = re.compile(r"lines?\s+(\d{1,18})\s*-\s*(\d{1,18})(?:\s+of\s+(\d{1,18}))?", re.IGNORECASE)
 _HEADER_ROWS = 3
 # A long line that is shown in parts has rows numbered 7, 7.1, 7.2: one line of the file.
-_NUMBERED = re.compile(r"^\s*\d+(?:\t|→|\s{2,})", re.MULTILINE)
+_NUMBERED = re.compile(r"^[ \t]*\d+(?:\t|→|[ \t]{2,})", re.MULTILINE)
 
 
 @frozen

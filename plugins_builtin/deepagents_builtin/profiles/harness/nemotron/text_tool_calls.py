@@ -11,7 +11,13 @@ from langchain_core.messages.tool import tool_call
 
 from deepagents_builtin.profiles.harness.nemotron.argument_types import parameter_schemas, typed
 from deepagents_builtin.profiles.harness.nemotron.names import SHELL_TOOL, TOOLS
-from deepagents_builtin.profiles.harness.nemotron.textual_calls import json_call, without_calls
+from deepagents_builtin.profiles.harness.nemotron.quotations import inside, quoted_spans
+from deepagents_builtin.profiles.harness.nemotron.textual_calls import (
+    closing_calls,
+    json_call,
+    tag_calls,
+    without_calls,
+)
 from deepagents_kernel.behaviour.responses import map_ai_messages
 from deepagents_kernel.behaviour.vocabulary import tool_names
 from deepagents_kernel.log import get_logger
@@ -39,8 +45,10 @@ _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)|\A(?:(?!<think>).)*?</think>"
 class NemotronTextToolCallParser(AgentMiddleware[AgentState[Any], Any, Any]):
     """Reads tool calls out of an answer that has none, if their tools are offered.
 
-    JSON is how people quote a call as well, so it counts only if it is all that the answer says, and never
-    for a tool that changes something, unless approvals are asked for that tool.
+    Who explains a call quotes it. So what stands in code or in a quotation is none, and a tool that changes
+    something is only called if the answer ends with the call. JSON counts only if it is all that the answer
+    says, and never for a tool that changes something. A tool of which each call is approved is treated like
+    one that changes nothing.
 
     Args:
         approved_tools: names of changing tools of which each call is approved by somebody.
@@ -83,14 +91,18 @@ class NemotronTextToolCallParser(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _read(self, text: str, offered: frozenset[str]) -> tuple[str, list[TextualCall]]:
         thoughts = [found.span() for found in _THOUGHTS.finditer(text)]
-
-        def accepted(call: TextualCall) -> bool:
-            in_thought = any(start <= call.start < end for start, end in thoughts)
-            return call.name in offered and not in_thought
-
-        rest, found = without_calls(text, accepted)
+        written = list(tag_calls(text))
+        spans = sorted([*thoughts, *quoted_spans(text, written)])
+        closing = {call.start for call in closing_calls(text, written)}
+        found = [
+            call
+            for call in written
+            if call.name in offered
+            and not inside(call.start, spans)
+            and (call.start in closing or self._may_run_unasked(call.name))
+        ]
         if found:
-            return rest, found
+            return without_calls(text, found), found
         thought = "".join(text[start:end] for start, end in thoughts)
         call = json_call(_THOUGHTS.sub("", text))
         if call is None or call.name not in offered or not self._may_run_unasked(call.name):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _NAMED_BLOCK = re.compile(r"<function\s*=\s*[\"']?([^\s\"'<>=]+)[\"']?\s*>")
 _PLAIN_BLOCK = re.compile(r"<function>\s*<name>\s*([^\s<>]+)\s*</name>")
@@ -23,6 +23,7 @@ _PARAMETER = re.compile(r"\s*<parameter(?:\s+name)?(?:\s*=\s*[\"']?([^\s\"'<>=]+
 _PARAMETER_END = re.compile(r"</parameter\s*>")
 _PAIR = re.compile(r"\s*([A-Za-z_][\w-]*)\s*:(.*)", re.DOTALL)
 _FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+_WRAPPER = re.compile(r"</?tool_call>")
 _EMPTY_WRAPPER = re.compile(r"<tool_call>\s*</tool_call>")
 
 _SHELL_ALIASES = frozenset({"bash", "sh", "shell"})
@@ -117,24 +118,34 @@ def _json_arguments(given: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def without_calls(text: str, accepted: Callable[[TextualCall], bool]) -> tuple[str, list[TextualCall]]:
-    """Take the accepted calls in tags out of a text.
+def closing_calls(text: str, calls: Sequence[TextualCall]) -> list[TextualCall]:
+    """The calls that a text ends with: behind them is nothing but more calls and blanks.
 
     Args:
         text: the text.
-        accepted: whether a call is to become a real one; all others stay in the text as they are.
+        calls: the calls in it, in order.
+    """
+    found: list[TextualCall] = []
+    end = len(text)
+    for call in reversed(calls):
+        if _WRAPPER.sub("", text[call.end : end]).strip():
+            break
+        found.append(call)
+        end = call.start
+    return found
 
-    Returns:
-        The rest of the text, and the calls.
+
+def without_calls(text: str, calls: Iterable[TextualCall]) -> str:
+    """A text without some of the calls in it; all others stay as they are.
+
+    Args:
+        text: the text.
+        calls: the calls to take out, in order.
     """
     kept: list[str] = []
-    calls: list[TextualCall] = []
     place = 0
-    for call in tag_calls(text):
-        if accepted(call):
-            kept.append(text[place : call.start])
-            calls.append(call)
-            place = call.end
+    for call in calls:
+        kept.append(text[place : call.start])
+        place = call.end
     kept.append(text[place:])
-    rest = "".join(kept)
-    return (_EMPTY_WRAPPER.sub("", rest).strip() if calls else rest), calls
+    return _EMPTY_WRAPPER.sub("", "".join(kept)).strip()

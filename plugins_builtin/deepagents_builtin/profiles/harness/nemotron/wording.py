@@ -38,29 +38,45 @@ _MUTATIONS = (
     "escalate|grant|invite|notify|pay|post|publish|reject|refund|remove|reserve|revoke|schedule|send|submit|"
     "terminate|transfer|update|upgrade"
 )
+# How a sentence begins before it says what is to be done. Whoever else does it stands there, too, so that
+# "They delete them" is no request.
+_LEAD = (
+    r"(?:(?:please|yes|yeah|yep|sure|ok|okay|alright|great|good|fine|perfect|and|so|then|now|just|go ahead|"
+    r"(?:can|could|will|would) you)\b[\s,;:!-]*){0,8}"
+)
+_NO_THING = r"(?! (?:morning|afternoon|evening|week|month|year|is|was|has|had)\b)"
+_IT = rf"(?:it|that|this|them|these|those)\b{_NO_THING}"
+_END = r"(?:[\s,]*\b(?:now|please|then|thanks|thank you)\b){0,3}[\s.!?]*$"
 _GO_AHEAD = re.compile(
-    r"\bgo ahead\b|\bproceed\b|\b(?:please |now |just |yes,? )do (?:it|so|that|this)\b|"
-    r"^do (?:it|so|that|this)\b|"
-    r"\bmake it so\b|\b(?:I |^)confirm(?:ed)?\b|\b(?:I |^)approved?\b|"
-    rf"\bnow,? (?:please )?(?:{_MUTATIONS})\b|\b(?:{_MUTATIONS})\b[^.?!\n]{{0,60}}\bnow\b|"
-    rf"\b(?:{_MUTATIONS}) (?:it|that|this|them|these|those)\b|^now[.!]*$",
+    rf"{_LEAD}(?:"
+    rf"(?:go ahead|proceed)(?:{_END}| with (?:it|that|this|these|those|the)\b)|"
+    rf"go ahead[\s,]*(?:and )?(?:please )?(?:{_MUTATIONS})\b|"
+    rf"do (?:so\b|{_IT})|make it so\b|"
+    rf"(?:I (?:hereby )?)?(?:confirm|approve)(?:ed|d)?(?: (?:it|that|this|them|the \w+))?{_END}|"
+    rf"I (?:confirm|approve) {_IT}|"
+    rf"now,? (?:please )?(?:{_MUTATIONS})\b|(?:{_MUTATIONS})\b[^.?!\n]{{0,60}}\bnow\b|"
+    rf"(?:{_MUTATIONS}) {_IT}|now[.!]*$)",
     re.IGNORECASE,
 )
 _HOLD = re.compile(
-    r"\b(?:do not|don't|don’t|never|not yet|hold off|wait|before you|if|unless|should (?:I|we))\b",
+    r"\b(?:do not|don't|don’t|never|not yet|hold off|wait|before you|if|unless|should (?:I|we)|how to)\b",
     re.IGNORECASE,
 )
+# What has happened, or can't, is no order.
+_NO_ORDER = re.compile(r"\b(?:had to|can't|can’t|cannot|nobody|already|told)\b", re.IGNORECASE)
 _ASKED_POLITELY = re.compile(
     r"^(?:and |so |ok(?:ay)?,? |then |please )*(?:can|could|will|would) you\b", re.IGNORECASE
 )
 _QUESTION = re.compile(
     r"^(?:and |so |but |then |ok(?:ay)?,? )*"
-    r"(?:how|what|why|when|where|who|whose|whom|which|is|are|was|were|do|does|did|has|have|had|should|shall|may|might)\b",
+    r"(?:how|what|why|when|where|who|whose|whom|which|is|are|was|were|do(?! (?:it|so|that|this)\b)|does|did|"
+    r"has|have|had|should|shall|may|might)\b",
     re.IGNORECASE,
 )
 
 _LOOKUP_THEN_ACT = re.compile(
-    r"\b(?:find|look ?up|check|search|fetch|get|list|retrieve|read|identify|determine)\b[^?]{0,200}?"
+    rf"{_LEAD}(?:(?:I (?:want|need)|I(?:'d|’d| would) like) you to |help me |let's |first,? )?"
+    r"(?:find|look ?up|check|search|fetch|get|list|retrieve|read|identify|determine)\b[^?]{0,200}?"
     rf"\b(?:then|and)\b,?(?: then)?(?: please)? (?:{_MUTATIONS})\b",
     re.IGNORECASE,
 )
@@ -87,7 +103,7 @@ def asks_to_act(text: str) -> bool:
     "What happens now?" and "Don't send it yet" do not.
     """
     return any(
-        _GO_AHEAD.search(sentence) and not _HOLD.search(sentence)
+        _GO_AHEAD.match(sentence) and not _HOLD.search(sentence) and not _NO_ORDER.search(sentence)
         for sentence in _sentences(text)
         if not is_question(sentence)
     )
@@ -102,10 +118,17 @@ def is_question(sentence: str) -> bool:
 
 def asks_lookup_then_action(text: str) -> bool:
     """Whether something is to be looked up and then something to be done with it."""
-    found = _LOOKUP_THEN_ACT.search(text[:_SEARCHED])
-    return found is not None and not _HOLD.search(found[0])
+    sentences = _sentences(text)
+    for place, sentence in enumerate(sentences):
+        if is_question(sentence):
+            continue
+        # The action may stand in a sentence of its own.
+        found = _LOOKUP_THEN_ACT.match(" ".join(sentences[place : place + 3]))
+        if found is not None and not _HOLD.search(found[0]):
+            return True
+    return False
 
 
 def _sentences(text: str) -> list[str]:
     parts = re.split(r"(?<=[.!?])\s+|\n+", text[:_SEARCHED])
-    return [part.strip() for part in parts if part.strip()]
+    return [" ".join(part.split()) for part in parts if part.strip()]
