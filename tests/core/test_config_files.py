@@ -347,3 +347,19 @@ def test_reading_configuration_imports_nothing_heavy(tmp_path):
         cwd=tmp_path,
     )
     assert ran.stdout == "[]\n"
+
+
+def test_a_file_that_another_one_replaces_while_it_is_read_is_read_whole(tmp_path, monkeypatch):
+    from deepagents_kernel.config import paths
+
+    file, larger = tmp_path / "cache.json", tmp_path / "larger.json"
+    file.write_bytes(b"small")
+    larger.write_bytes(b"x" * 5000)
+    at_once = paths._open_at_once
+
+    def replaced(path, flags):
+        larger.replace(file)
+        return at_once(path, flags)
+
+    monkeypatch.setattr(paths, "_open_at_once", replaced)
+    assert paths.read_regular(file) == b"x" * 5000

@@ -75,8 +75,10 @@ def read_regular(path: Path) -> bytes:
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     with open(path, "rb", opener=_open_at_once) as stream:
+        # Another file may have taken its place since, and may be larger: what is open counts.
+        size = min(os.fstat(stream.fileno()).st_size, MOST_BYTES)
         # One byte more than there should be: room for that much is made at once, for most files a little.
-        content = stream.read(min(found.st_size, MOST_BYTES) + 1)
+        content = stream.read(size + 1)
     if len(content) > MOST_BYTES:
         raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 1_000_000} MB", str(path))
     return content
