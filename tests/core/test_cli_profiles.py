@@ -422,3 +422,16 @@ def test_the_first_line_of_explain_fits_a_terminal(cli, monkeypatch):
     monkeypatch.setattr(Output, "width", 80)
     lines = cli("profiles", "explain", f"acme:{'large-' * 9}").stdout.splitlines()
     assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("profile", "maker"),
+    [
+        ("openai", "made for each model by a function of deepagents_builtin.profiles.provider.openai"),
+        ("openai:gpt-5.1-codex", "made anew for each stack by deepagents_builtin.profiles.harness."),
+    ],
+)
+def test_what_makes_a_value_is_named_as_it_can_be_found(cli, profile, maker):
+    shown = " ".join(cli("profiles", "show", profile).stdout.split())
+    assert maker in shown
+    assert "<" not in shown.partition(maker)[2].split(" ")[0]

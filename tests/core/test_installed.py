@@ -19,7 +19,8 @@ from deepagents_kernel._builtin import BuiltinTable
 from deepagents_kernel.config.source import Configuration, Level, Source, Switches
 from deepagents_kernel.plugins.catalog import make_catalog
 from deepagents_kernel.plugins.info import PLUGIN_NAME
-from deepagents_kernel.plugins.installed import normalized, scan
+from deepagents_kernel.plugins.installed import scan
+from deepagents_kernel.plugins.names import distribution_key
 
 PLUGIN = "[deepagents.plugins]\nmiddleware.audit = audit:plugin\n"
 
@@ -527,7 +528,7 @@ def test_whatever_stands_in_the_files_is_a_row_or_a_trouble(tmp_path_factory, co
 def test_names_that_are_spelt_differently_are_one_distribution(words, data):
     runs = st.text("-_.", min_size=1, max_size=3)
     spelt = words[0] + "".join(data.draw(runs) + word for word in words[1:])
-    assert normalized(spelt) == "-".join(words).lower()
+    assert distribution_key(spelt) == "-".join(words).lower()
 
 
 def test_importing_it_is_cheap():

@@ -29,6 +29,7 @@ def names(selector):
         ("deepagents-audit-log", ["middleware.audit-log"]),
         ("deepagents_s3", ["backend.s3"]),
         ("deepagents-safety.kit", ["middleware.redact", "bundle.gate"]),
+        ("Deepagents.Safety_kit", ["middleware.redact", "bundle.gate"]),
         ("models", ["provider.deepagents-acme-models"]),
         ("backend.*", ["backend.filesystem", "backend.s3"]),
         ("*.filesystem", ["middleware.filesystem", "backend.filesystem"]),

@@ -4,14 +4,11 @@ It is built and installed as its users would do it, and everything is done with 
 """
 
 import json
-import os
 import shutil
-import sys
 
 import pytest
+import wheels
 from pages import ROOT, code_blocks, read, section
-
-from deepagents_kernel.testing.processes import run_process
 
 pytest_plugins = ["deepagents_kernel.testing.pytest_plugin"]
 
@@ -19,21 +16,10 @@ PACKAGE = ROOT / "contrib" / "deepagents-audit-log"
 NAME = "middleware.audit-log"
 
 
-def built(source, folder):
-    """The wheel of a source tree, built by its backend, without the network."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = run_process(command, env=dict(os.environ), cwd=source, timeout=120)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
 @pytest.fixture(scope="module")
 def environment(plugin_environment_factory, tmp_path_factory):
-    wheel = built(PACKAGE, tmp_path_factory.mktemp("wheel"))
     environment = plugin_environment_factory()
-    done = environment.run("-m", "pip", "install", "--no-index", "--no-deps", "--no-cache-dir", wheel)
-    assert done.returncode == 0, done.stderr
+    wheels.install(environment, PACKAGE, tmp_path_factory.mktemp("wheel"))
     return environment
 
 

@@ -1,15 +1,13 @@
 """A vendor's package of models and profiles, written from the pages alone, as its users install it."""
 
 import json
-import os
 import shutil
-import sys
 
 import pytest
+import wheels
 from pages import ROOT, code_blocks, read
 
 from deepagents_kernel.testing import Distribution
-from deepagents_kernel.testing.processes import run_process
 
 pytest_plugins = ["deepagents_kernel.testing.pytest_plugin"]
 
@@ -44,14 +42,8 @@ CLASSIC_PACKAGE = Distribution(
 
 @pytest.fixture(scope="module")
 def environment(plugin_environment_factory, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = run_process(command, env=dict(os.environ), cwd=PACKAGE, timeout=120)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("*.whl")
     environment = plugin_environment_factory()
-    done = environment.run("-m", "pip", "install", "--no-index", "--no-deps", "--no-cache-dir", wheel)
-    assert done.returncode == 0, done.stderr
+    wheels.install(environment, PACKAGE, tmp_path_factory.mktemp("wheel"))
     return environment
 
 

@@ -6,7 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from deepagents_kernel.cli.call import CommandError
-from deepagents_kernel.errors import DeepAgentsError, ModelSpecError, ProfileError, nearest_hint
+from deepagents_kernel.errors import DeepAgentsError, ModelSpecError, ProfileError, error_text, nearest_hint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +104,7 @@ def _plan(kernel: Kernel, model: str, workspace: Path | None, **further: Any) ->
         raise
     except Exception as error:
         # A provider's own complaint while its model is built: no key, an unknown argument.
-        msg = f"model {model!r} can't be built: {type(error).__name__}: {error}"
+        msg = f"model {model!r} can't be built: {error_text(error)}"
         raise CommandError(_with_notes(msg, error)) from error
 
 

@@ -229,7 +229,8 @@ class HookCalls:
             # A new error, not the plugin's own object: its text names the place, and it may be raised again.
             raise PlanError.of(problems_of(error, at, implementation.plugin)) from error
         except DeepAgentsError as error:
-            error.add_note(f"raised by plugin {implementation.plugin}, hook {hook}, stack {at or '-'}")
+            where = f"hook {hook}, stack {at!r}" if at else f"hook {hook}"
+            error.add_note(f"raised by plugin {implementation.plugin}, {where}")
             raise
         except Exception as error:
             reason = error_text(error)

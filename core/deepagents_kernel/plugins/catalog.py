@@ -247,10 +247,10 @@ def _installed_rows(scan: Scan) -> Iterator[CatalogRow]:
 def _candidate(row: CatalogRow, *, guarded: bool = False) -> Candidate:
     distribution = row.distribution if guarded or not row.builtin else ""
     if guarded and row.installed is not None:
-        from deepagents_kernel.plugins.installed import normalized
+        from deepagents_kernel.plugins.names import distribution_key
 
         # A package may call itself what it likes; that name lets the built-in plugins in, and them alone.
-        distribution = "" if normalized(distribution) == KERNEL else distribution
+        distribution = "" if distribution_key(distribution) == KERNEL else distribution
     entry_point = row.installed.entry_point if row.installed else ""
     return Candidate(row.name, distribution, entry_point, row.scaffolding)
 

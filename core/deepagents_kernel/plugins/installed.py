@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import field, frozen
 
 from deepagents_kernel.config.paths import read_regular
+from deepagents_kernel.plugins.names import distribution_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,11 +118,6 @@ def scan(path: Sequence[str] | None = None) -> Scan:
     return Scan(tuple(plugins), tuple(troubles))
 
 
-def normalized(name: str) -> str:
-    """The name of a distribution, as names are compared: lower case, with single hyphens."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 @frozen(eq=False, repr=False)
 class _Notes:
     """Takes down what is wrong with one distribution."""
@@ -183,8 +179,8 @@ def _key(dist: importlib.metadata.Distribution) -> str:
     """What distributions hide each other by: the name in that of the folder, as Python reads it."""
     folder = _folder(dist)
     if folder is not None and folder.name.lower().endswith((".dist-info", ".egg-info")):
-        return normalized(folder.name.rpartition(".")[0].partition("-")[0])
-    return normalized(dist.metadata["Name"] or _where(dist))
+        return distribution_key(folder.name.rpartition(".")[0].partition("-")[0])
+    return distribution_key(dist.metadata["Name"] or _where(dist))
 
 
 def _plugins_of(dist: importlib.metadata.Distribution, notes: _Notes) -> Iterator[InstalledPlugin]:
@@ -199,7 +195,7 @@ def _plugins_of(dist: importlib.metadata.Distribution, notes: _Notes) -> Iterato
         notes.add("it is left over from an interrupted run of pip; delete the folder")
         return
     name, version, requirements = _facts(dist, notes)
-    if name and folder is not None and folder.suffix == ".dist-info" and normalized(name) != _key(dist):
+    if name and folder is not None and folder.suffix == ".dist-info" and distribution_key(name) != _key(dist):
         # Whatever is said of a distribution by name would be true of one that only says so.
         notes.add(f"its metadata give the name {name!r}, which is not that of the folder")
         return
@@ -305,7 +301,7 @@ def _unfolded(head: str) -> list[str]:
 
 def _required_name(requirement: str) -> str:
     match = _REQUIRED_NAME.match(requirement) if "kernel" in requirement.lower() else None
-    return normalized(match[1]) if match else ""
+    return distribution_key(match[1]) if match else ""
 
 
 def read_metadata(dist: importlib.metadata.Distribution, file: str) -> bytes | None:

@@ -15,8 +15,8 @@ from attrs import fields, frozen
 
 from deepagents_kernel.config.paths import read_regular
 from deepagents_kernel.errors import DeepAgentsError, PluginError
-from deepagents_kernel.plugins.installed import normalized
 from deepagents_kernel.plugins.loadcache import replace_file
+from deepagents_kernel.plugins.names import distribution_key
 from deepagents_kernel.plugins.record import RecordReader
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def write_lock(
     """
     path = Path(path)
     names = [allow_editable] if isinstance(allow_editable, str) else allow_editable
-    allowed = {normalized(name) for name in names}
+    allowed = {distribution_key(name) for name in names}
     rows: dict[str, LockedPlugin] = {}
     problems: list[str] = []
     reader = RecordReader()
@@ -139,7 +139,7 @@ def write_lock(
         except PluginError as error:
             problems.append(f"{plugin.name}: {error.reason}")
             continue
-        if row.editable and not allowed & {normalized(row.name), normalized(row.distribution)}:
+        if row.editable and not allowed & {distribution_key(row.name), distribution_key(row.distribution)}:
             problems.append(f"{row.name}: it is an editable installation, and not allowed by name to be one")
         if row.name in rows:
             other = rows[row.name].distribution
@@ -189,7 +189,7 @@ def difference(plugin: InstalledPlugin, lock: Lock, reader: RecordReader | None 
     locked = next((row for row in lock.plugins if row.name == plugin.name), None)
     if locked is None:
         return "it is not listed"
-    if normalized(plugin.distribution) != normalized(locked.distribution):
+    if distribution_key(plugin.distribution) != distribution_key(locked.distribution):
         return f"it comes from {plugin.distribution!r}, and that of {locked.distribution!r} is locked"
     if plugin.version != locked.version:
         return f"it is version {plugin.version}, and {locked.version} is locked"

@@ -1,4 +1,4 @@
-"""What a plugin may be called."""
+"""What plugins and distributions may be called, and how their names are compared."""
 
 import re
 
@@ -10,3 +10,11 @@ BAD_NAME_HINT = (
     "write kind.name in lower case with hyphens, such as 'middleware.audit-log'; kinds: "
     "middleware, backend, provider, harness, model, bundle"
 )
+
+
+def distribution_key(name: str) -> str:
+    """The name of a distribution as names are compared: lower case, hyphens, underscores and dots one hyphen.
+
+    As ``packaging.utils.canonicalize_name`` has it (PEP 503), whose import a listing can't afford.
+    """
+    return re.sub(r"[-_.]+", "-", name.strip()).lower()

@@ -6,6 +6,8 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
+from deepagents_kernel.plugins.names import distribution_key
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -46,7 +48,7 @@ def refusal(requirements: Iterable[str], kernel_version: str) -> tuple[str, str]
 
 def _refusal(text: str, kernel_version: str) -> tuple[str, str] | None:
     plain = _PLAIN.fullmatch(text)
-    if plain is not None and _is_kernel(plain["name"]):
+    if plain is not None and distribution_key(plain["name"]) == _KERNEL:
         try:
             return _unmet(_specifiers(plain["specifiers"]), kernel_version)
         except ValueError:
@@ -63,17 +65,13 @@ def _specifiers(text: str) -> SpecifierSet:
     return SpecifierSet(text)
 
 
-def _is_kernel(name: str) -> bool:
-    return re.sub(r"[-_.]+", "-", name).lower() == _KERNEL
-
-
 def _read_in_full(text: str, kernel_version: str) -> tuple[str, str] | None:
     from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
     from packaging.requirements import InvalidRequirement, Requirement
 
     try:
         requirement = Requirement(text)
-        if not _is_kernel(requirement.name) or not _applies(requirement):
+        if distribution_key(requirement.name) != _KERNEL or not _applies(requirement):
             return None
     except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName) as error:
         what = str(error).partition("\n")[0]

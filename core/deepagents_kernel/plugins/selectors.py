@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from deepagents_kernel.errors import nearest
+from deepagents_kernel.plugins.names import distribution_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ class Selection:
 
 
 def normalised(name: str) -> str:
-    """A name as it is compared: lower case, every run of hyphens and underscores one hyphen."""
+    """The name of a plugin as it is compared: lower case, every run of hyphens and underscores one hyphen."""
     return _RUNS.sub("-", name.strip().lower())
 
 
@@ -89,7 +90,8 @@ def select(selector: str, candidates: Sequence[Candidate]) -> Selection:
     plain = _positions(
         candidates, lambda item: wanted in (short_name(item.name), normalised(item.entry_point))
     )
-    package = _positions(candidates, lambda item: normalised(item.distribution) == wanted)
+    key = distribution_key(selector)
+    package = _positions(candidates, lambda item: distribution_key(item.distribution) == key)
     named = sorted({candidates[position].name for position in plain})
     if len(named) > 1 or (plain and package and plain != package):
         listed = ", ".join(sorted({candidates[position].name for position in (*plain, *package)}))
@@ -104,7 +106,7 @@ def _positions(candidates: Sequence[Candidate], test: Callable[[Candidate], bool
 
 
 def _matches(item: Candidate, pattern: str) -> bool:
-    names = (item.name, short_name(item.name), normalised(item.distribution))
+    names = (item.name, short_name(item.name), distribution_key(item.distribution))
     return any(name and fnmatch.fnmatchcase(name, pattern) for name in names)
 
 

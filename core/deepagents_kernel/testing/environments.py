@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
-import re
 import sys
 import sysconfig
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import deepagents_kernel
 from deepagents_kernel.errors import DeepAgentsError, nearest_hint
+from deepagents_kernel.plugins.names import distribution_key
 from deepagents_kernel.testing.distributions import Distribution, write_wheel
 from deepagents_kernel.testing.processes import Completed, labelled, run_process
 
@@ -146,7 +146,7 @@ class PluginEnvironment:
             PluginEnvironmentError: it was not, or pip is missing, or refuses.
         """
         known = self.installed
-        if _folded(name) not in map(_folded, known):
+        if distribution_key(name) not in map(distribution_key, known):
             hint = nearest_hint(name, known) or f"there are: {', '.join(sorted(known)) or 'none'}"
             raise PluginEnvironmentError(self.path, f"no distribution {name!r} was installed in it", hint)
         self._pip("uninstall", "--yes", name)
@@ -253,7 +253,3 @@ def _named_in_files(folder: Path) -> Iterator[Path]:
         for line in file.read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             if line.strip() and not line.startswith(("#", "import ", "import\t")):
                 yield folder / line.strip()
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -113,8 +113,12 @@ def _extras(extras: Any) -> str:
 
 
 def _named(function: Any) -> str:
+    # Of a partial, what it calls says more.
+    function = getattr(function, "func", function)
+    module = getattr(function, "__module__", type(function).__module__)
     name = getattr(function, "__qualname__", type(function).__qualname__)
-    return f"{getattr(function, '__module__', type(function).__module__)}.{name}"
+    # A function within another one has a name that nobody can look up; its module can be.
+    return f"a function of {module}" if "<" in name else f"{module}.{name}"
 
 
 # -- provider ----------------------------------------------------------------------------------------------
